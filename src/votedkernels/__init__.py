@@ -1,0 +1,23 @@
+"""Sparse votes of kernel functions, with a proof that they are optimal.
+
+An implementation of Voted Kernel Regularization (Cortes, Goyal, Kuznetsov and Mohri).
+"""
+
+from ._show_versions import show_versions
+from ._version import __version__
+from .classifier import VotedKernelClassifier
+from .complexity import Dimension, Massart, Trace
+from .kernels import Gaussian, Polynomial, Precomputed, Similarity
+
+__all__ = [
+    "Dimension",
+    "Gaussian",
+    "Massart",
+    "Polynomial",
+    "Precomputed",
+    "Similarity",
+    "Trace",
+    "VotedKernelClassifier",
+    "__version__",
+    "show_versions",
+]

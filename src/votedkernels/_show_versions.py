@@ -1,0 +1,77 @@
+"""What to paste into a bug report."""
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from threadpoolctl import threadpool_info
+
+from ._version import __version__
+
+# Distribution names. HiGHS, the linear programming solver, is versioned with highspy.
+_DEPENDENCIES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "highspy",
+    "numba",
+    "joblib",
+    "threadpoolctl",
+    "matplotlib",
+    "pandas",
+    "polars",
+)
+
+
+def show_versions() -> None:
+    """Print the versions of votedkernels, Python and what they stand on, for bug reports.
+
+    Nothing but NumPy, SciPy and their BLAS is loaded for it, so that it also answers where an
+    installation is broken.
+
+    Examples
+    --------
+    >>> from votedkernels import show_versions
+    >>> show_versions()  # doctest: +SKIP
+    """
+    _print_section(
+        "System",
+        [
+            ("python", sys.version.replace("\n", " ")),
+            ("executable", sys.executable),
+            ("machine", platform.platform()),
+        ],
+    )
+    _print_section(
+        "Packages",
+        [("votedkernels", __version__), *((name, _installed(name)) for name in _DEPENDENCIES)],
+    )
+    _print_section("Thread pools", _describe_thread_pools())
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _describe_thread_pools() -> list[tuple[str, str]]:
+    """Name and thread count of every BLAS and OpenMP that is loaded into this process."""
+    import numpy  # noqa: F401  loaded for its BLAS
+    import scipy.linalg  # noqa: F401  brings another
+
+    return [
+        (
+            f"{pool['user_api']} ({pool['internal_api']})",
+            f"version {pool['version']}, {pool['num_threads']} threads",
+        )
+        for pool in threadpool_info()
+    ]
+
+
+def _print_section(title: str, entries: list[tuple[str, str]]) -> None:
+    width = max((len(name) for name, _ in entries), default=0)
+    print(f"\n{title}:")
+    for name, value in entries:
+        print(f"{name:>{width + 4}}: {value}")

@@ -1,0 +1,20 @@
+"""Kernel families: what K_k(x, x') is, and how to evaluate all members of a family at once."""
+
+from .base import KernelFamily
+from .families import clone_families, is_named_list
+from .gaussian import Gaussian
+from .gram import Gram
+from .polynomial import Polynomial
+from .precomputed import Precomputed
+from .similarity import Similarity
+
+__all__ = [
+    "Gaussian",
+    "Gram",
+    "KernelFamily",
+    "Polynomial",
+    "Precomputed",
+    "Similarity",
+    "clone_families",
+    "is_named_list",
+]

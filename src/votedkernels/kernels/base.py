@@ -1,0 +1,150 @@
+"""What every kernel family is: members that are functions of one shared base.
+
+A family holds p kernels K_1, ..., K_p with
+
+    K_k(x, c) = g_k(B(x, c)),
+
+where the base B is the same for all of them (x.c for polynomials, the squared distance for
+Gaussians, the similarity itself where there is one kernel only). The expensive part, B, is
+computed once for a block of rows and centres; members come from it elementwise.
+
+A family knows nothing of labels, penalties or solvers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# A tile of this many float64 values stays in the second-level cache with room for its powers.
+TILE_ROWS = 512
+TILE_CENTERS = 64
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Rows of an array, a sparse matrix or a list of objects."""
+    if isinstance(X, list):
+        return [X[i] for i in np.arange(len(X))[rows]]
+    return X[rows]
+
+
+def count_rows(X: Any) -> int:
+    """Count the rows of an array, a sparse matrix or a list of objects."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
+    """Return the variance of all entries of X, each row counted ``sample_weight`` times."""
+    total = float(sample_weight.sum()) * int(X.shape[1])
+    if sparse.issparse(X):
+        mean = float((X.T @ sample_weight).sum()) / total
+        return max(float((X.multiply(X).T @ sample_weight).sum()) / total - mean * mean, 0.0)
+    mean = float((sample_weight @ X).sum()) / total
+    return float((sample_weight @ (X - mean) ** 2).sum()) / total
+
+
+def resolve_scale(
+    value: float | str, X: Any, sample_weight: FloatArray, *, parameter: str
+) -> float:
+    """Turn ``"scale"`` into 1 / (n_features * variance of X), as scikit-learn's SVC does."""
+    if isinstance(value, str):
+        if value != "scale":
+            raise ValueError(f"{parameter} must be 'scale' or a positive number, got {value!r}.")
+        variance = weighted_variance(X, sample_weight)
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{parameter} must be 'scale' or a positive number, got {value!r}.")
+    return float(value)
+
+
+def inner_products(X: Any, centers: Any) -> FloatArray:
+    """Return the dense matrix of x.c for dense or sparse rows and centres."""
+    product = X @ centers.T
+    return np.asarray(product.toarray() if sparse.issparse(product) else product, dtype=np.float64)
+
+
+class KernelFamily(BaseEstimator):
+    """Base class of kernel families.
+
+    A subclass gives `fit` (which must set ``names_``), `base` and `member`; it overrides
+    `correlate`, `columns` and `diagonal` where its members can share work.
+    """
+
+    #: Rows may be any Python objects, kept in a list.
+    accepts_objects = False
+    #: Rows may be a SciPy sparse matrix.
+    accepts_sparse = False
+    #: X holds kernel values, and a centre is the number of a column of X.
+    pairwise = False
+
+    names_: list[str]
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """Whether every member is a positive definite kernel."""
+        return False
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of members of the fitted family."""
+        return len(self.names_)
+
+    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+        """Resolve parameters that depend on the sample; set ``names_``."""
+        raise NotImplementedError
+
+    def base(self, X: Any, centers: Any) -> FloatArray:
+        """Return the shared base B(x, c), shape (n_rows, n_centers)."""
+        raise NotImplementedError
+
+    def member(self, base: FloatArray, k: int) -> FloatArray:
+        """Return the values of member k, elementwise from the base."""
+        raise NotImplementedError
+
+    def check_range(self, X: Any, centers: Any) -> None:
+        """Raise where a member would overflow on these points."""
+
+    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+        """Return K_k(x_i, x_i), shape (n_kernels, n_rows).
+
+        ``itself`` names the same rows as centres: X again, but column numbers for a
+        precomputed kernel.
+        """
+        n = count_rows(X)
+        out = np.empty((self.n_kernels, n))
+        step = 64
+        for start in range(0, n, step):
+            block = slice(start, min(start + step, n))
+            base = np.diagonal(self.base(take_rows(X, block), take_rows(itself, block)))
+            for k in range(self.n_kernels):
+                out[k, block] = self.member(base, k)
+        return out
+
+    def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j) for all members at once, shape (n_kernels, n_centers)."""
+        return np.stack([v @ self.member(base, k) for k in range(self.n_kernels)])
+
+    def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
+        """Return the columns K_{members[t]}(., c_{positions[t]}), shape (n_rows, n_terms)."""
+        out = np.empty((base.shape[0], len(members)))
+        for k in np.unique(members):
+            chosen = members == k
+            out[:, chosen] = self.member(base[:, positions[chosen]], int(k))
+        return out
+
+
+def as_tuple(values: Any, *, parameter: str) -> tuple[Any, ...]:
+    """Return a number, a sequence or an array as a non-empty tuple."""
+    if np.ndim(values) == 0:
+        return (values,)
+    entries: tuple[Any, ...] = tuple(np.asarray(values).tolist())
+    if not entries:
+        raise ValueError(f"{parameter} is empty; give at least one.")
+    return entries

@@ -1,0 +1,63 @@
+"""From what a user gives as ``kernels`` to a list of families."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from .base import KernelFamily
+from .polynomial import Polynomial
+
+
+def is_named_list(kernels: Any) -> bool:
+    """Whether ``kernels`` is a list of (name, family) pairs."""
+    return (
+        isinstance(kernels, list | tuple)
+        and len(kernels) > 0
+        and all(
+            isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+            for pair in kernels
+        )
+    )
+
+
+def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
+    """Return unfitted copies of the families, each with its name or None.
+
+    ``kernels`` is None (the default polynomials), a family, a list of families, or a list of
+    (name, family) pairs.
+    """
+    if kernels is None:
+        kernels = Polynomial()
+    if isinstance(kernels, KernelFamily):
+        kernels = [kernels]
+    if not isinstance(kernels, list | tuple):
+        raise TypeError(
+            f"kernels must be a kernel family, a list of families or a list of (name, family) "
+            f"pairs, got {kernels!r}."
+        )
+    if len(kernels) == 0:
+        raise ValueError("kernels is an empty list; give at least one kernel family.")
+    pairs = list(kernels) if is_named_list(kernels) else [(None, family) for family in kernels]
+    names = [name for name, _ in pairs if name is not None]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"kernels has two families named {name!r}; names must differ.")
+        if "__" in name or not name:
+            raise ValueError(
+                f"the name {name!r} of a kernel family must not be empty or have '__' in it."
+            )
+    for _, family in pairs:
+        if not isinstance(family, KernelFamily):
+            raise TypeError(
+                f"kernels must hold kernel families such as Polynomial() or Gaussian(), "
+                f"got {family!r}; wrap a function in Similarity(function)."
+            )
+    families = [(name, clone(family)) for name, family in pairs]
+    if len(families) > 1 and any(family.pairwise for _, family in families):
+        raise ValueError(
+            "Precomputed() cannot stand beside other families: X holds its kernel values. "
+            "Precompute the others too, or use Similarity(function)."
+        )
+    return families

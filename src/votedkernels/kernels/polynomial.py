@@ -1,0 +1,163 @@
+"""Polynomial kernels of several degrees over one inner product.
+
+    K_d(x, c) = b(x, c)^d,     b(x, c) = gamma x.c + coef0
+
+All degrees come from one block of b by repeated multiplication.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from .base import (
+    TILE_CENTERS,
+    TILE_ROWS,
+    FloatArray,
+    IntArray,
+    KernelFamily,
+    as_tuple,
+    inner_products,
+    resolve_scale,
+)
+
+LARGEST_EXPONENT = 290.0  # of ten: sums over samples and products with weights must stay finite
+
+
+class Polynomial(KernelFamily):
+    """Polynomial kernels ``(gamma x.x' + coef0) ** degree``, one per degree.
+
+    Parameters
+    ----------
+    degrees : tuple of int, default=(1, 2, ..., 10)
+        The degrees; each is one kernel.
+    gamma : "scale" or float, default="scale"
+        Factor of the inner product; ``"scale"`` is ``1 / (n_features * X.var())`` with
+        the (weighted) variance of the training data. The paper's kernels are ``gamma=1.0``.
+    coef0 : float, default=1.0
+        Constant added to the inner product. With a negative one the kernels are not
+        declared positive definite.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The factor used.
+    """
+
+    accepts_sparse = True
+
+    def __init__(
+        self,
+        degrees: Any = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+        *,
+        gamma: float | str = "scale",
+        coef0: float = 1.0,
+    ) -> None:
+        self.degrees = degrees
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """Whether every member is positive definite: so it is when coef0 >= 0."""
+        return self.coef0 >= 0
+
+    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+        """Resolve ``gamma="scale"`` on the sample."""
+        degrees = as_tuple(self.degrees, parameter="degrees of Polynomial")
+        for degree in degrees:
+            if degree != int(degree) or degree < 1:
+                raise ValueError(f"degrees of Polynomial must be integers >= 1, got {degree!r}.")
+        if len(set(degrees)) < len(degrees):
+            raise ValueError(f"degrees of Polynomial has repeated entries: {degrees}.")
+        if not np.isfinite(self.coef0):
+            raise ValueError(f"coef0 of Polynomial must be finite, got {self.coef0!r}.")
+        self.degrees_ = np.array([int(degree) for degree in degrees])
+        self.gamma_ = resolve_scale(self.gamma, X, sample_weight, parameter="gamma of Polynomial")
+        self.n_features_ = int(X.shape[1])
+        self.names_ = [f"polynomial(degree={degree})" for degree in self.degrees_]
+        return self
+
+    def base(self, X: Any, centers: Any) -> FloatArray:
+        """Return gamma x.c + coef0."""
+        base = inner_products(X, centers)
+        base *= self.gamma_
+        base += self.coef0
+        return base
+
+    def member(self, base: FloatArray, k: int) -> FloatArray:
+        """Return base ** degrees[k] by repeated multiplication."""
+        power = base.copy()
+        for _ in range(self.degrees_[k] - 1):
+            power *= base
+        return power
+
+    def check_range(self, X: Any, centers: Any) -> None:
+        """Raise where the highest degree overflows (by Cauchy-Schwarz, before any work)."""
+        norms = [math.sqrt(float(_squared_norms(A).max(initial=0.0))) for A in (X, centers)]
+        largest = self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
+        if largest > 1 and math.isfinite(largest):
+            limit = LARGEST_EXPONENT / math.log10(largest)
+        else:
+            limit = math.inf if largest <= 1 else 0.0
+        too_high = self.degrees_[self.degrees_ > limit]
+        if len(too_high):
+            cures = ["scale X"]
+            if self.gamma != "scale":
+                cures.append("use gamma='scale'")
+            if limit >= 1:
+                cures.append(f"leave out degrees above {int(limit)}")
+            raise ValueError(
+                f"kernel polynomial(degree={too_high.min()}) overflows float64 on this data "
+                f"(gamma x.x' + coef0 may reach {largest:.2g}); {', or '.join(cures)}."
+            )
+
+    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+        """Return (gamma x.x + coef0) ** degree."""
+        base = self.gamma_ * _squared_norms(X) + self.coef0
+        return np.stack([self.member(base, k) for k in range(self.n_kernels)])
+
+    def feature_dimension(self, k: int) -> float:
+        """Dimension of the feature space of member k."""
+        degree = int(self.degrees_[k])
+        n_variables = self.n_features_ if self.coef0 != 0 else self.n_features_ - 1
+        return float(math.comb(n_variables + degree, degree))
+
+    def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
+        """Return sum_i v_i b_ij^d for all degrees, tile by tile, the running power in cache."""
+        order = np.argsort(self.degrees_, kind="stable")
+        out = np.zeros((self.n_kernels, base.shape[1]))
+        for left in range(0, base.shape[1], TILE_CENTERS):
+            cols = slice(left, left + TILE_CENTERS)
+            for top in range(0, base.shape[0], TILE_ROWS):
+                rows = slice(top, top + TILE_ROWS)
+                tile, weights = base[rows, cols], v[rows]
+                power, degree = tile.copy(), 1
+                for k in order:
+                    while degree < self.degrees_[k]:
+                        power *= tile
+                        degree += 1
+                    out[k, cols] += weights @ power
+        return out
+
+    def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
+        """Return chosen columns; those of higher degree stay in a shrinking prefix."""
+        degrees = self.degrees_[members]
+        order = np.argsort(-degrees, kind="stable")
+        gathered = base[:, positions[order]]
+        power = gathered.copy()
+        for degree in range(2, int(degrees.max(initial=1)) + 1):
+            still = int(np.count_nonzero(degrees >= degree))
+            power[:, :still] *= gathered[:, :still]
+        out = np.empty_like(power)
+        out[:, order] = power
+        return out
+
+
+def _squared_norms(X: Any) -> FloatArray:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X), dtype=np.float64)

@@ -1,0 +1,47 @@
+"""A kernel given by its values: X is the matrix K(x, c_j)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .base import FloatArray, KernelFamily
+
+
+class Precomputed(KernelFamily):
+    """One kernel whose values the user brings.
+
+    At fit X is the square matrix of K(x_i, x_j), row i the values at sample i, column j the
+    function K(., x_j). At predict X has one column per training row. The matrix need be
+    neither symmetric nor positive definite.
+
+    Parameters
+    ----------
+    positive_definite : bool, default=False
+        Declare the matrix to come from a positive definite kernel; the trace complexity
+        is then allowed, and chosen by ``complexity="auto"``.
+    """
+
+    pairwise = True
+
+    def __init__(self, *, positive_definite: bool = False) -> None:
+        self.positive_definite = positive_definite
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """As declared by the user."""
+        return self.positive_definite
+
+    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+        """Nothing to resolve."""
+        self.names_ = ["precomputed"]
+        return self
+
+    def base(self, X: Any, centers: Any) -> FloatArray:
+        """Return the columns of X that the centres name."""
+        return np.asarray(X[:, centers], dtype=np.float64)
+
+    def member(self, base: FloatArray, k: int) -> FloatArray:
+        """Return the base itself."""
+        return base

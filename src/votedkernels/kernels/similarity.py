@@ -1,0 +1,94 @@
+"""A kernel given by a function on any objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from .base import FloatArray, KernelFamily, count_rows
+
+
+class Similarity(KernelFamily):
+    """One kernel computed by a function of the user's.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(A, B)`` returns an array of shape ``(len(A), len(B))``. A and B are
+        arrays, or lists of objects when the classifier was given objects. Row a, column b
+        is the similarity of ``A[a]`` to the centre ``B[b]``. It need be neither symmetric
+        nor positive definite.
+    name : str, default=None
+        Name in tables and messages; the function's own by default.
+    positive_definite : bool, default=False
+        Declare the function to be a positive definite kernel; the trace complexity is
+        then allowed, and chosen by ``complexity="auto"``.
+    bound : float, default=None
+        The user's word that no value exceeds it in absolute value. A value that does is
+        an error.
+    """
+
+    accepts_objects = True
+
+    def __init__(
+        self,
+        function: Callable[[Any, Any], Any],
+        *,
+        name: str | None = None,
+        positive_definite: bool = False,
+        bound: float | None = None,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.positive_definite = positive_definite
+        self.bound = bound
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """As declared by the user."""
+        return self.positive_definite
+
+    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+        """Check the parameters and name the kernel."""
+        if not callable(self.function):
+            raise TypeError(f"function of Similarity must be callable, got {self.function!r}.")
+        if self.bound is not None and not (np.isfinite(self.bound) and self.bound > 0):
+            raise ValueError(f"bound of Similarity must be a positive number, got {self.bound!r}.")
+        name = self.name or getattr(self.function, "__name__", type(self.function).__name__)
+        self.names_ = [str(name)]
+        return self
+
+    def base(self, X: Any, centers: Any) -> FloatArray:
+        """Return function(X, centers) as float64, checked."""
+        values = np.asarray(self.function(X, centers))
+        shape = (count_rows(X), count_rows(centers))
+        name = self.names_[0]
+        if values.shape != shape:
+            raise ValueError(
+                f"kernel {name} returned an array of shape {values.shape} for {shape[0]} rows and "
+                f"{shape[1]} centres; function(A, B) must return shape (len(A), len(B))."
+            )
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"kernel {name} returned values of dtype {values.dtype}; "
+                "function(A, B) must return real numbers."
+            )
+        values = values.astype(np.float64)
+        if not np.isfinite(values).all():
+            row, column = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(
+                f"kernel {name} returned {values[row, column]} (first at row {row}, centre "
+                f"{column} of a block); function(A, B) must return finite numbers."
+            )
+        if self.bound is not None and np.abs(values).max(initial=0.0) > self.bound:
+            raise ValueError(
+                f"kernel {name} returned {np.abs(values).max():.6g} in absolute value, above its "
+                f"declared bound={self.bound:g}; give a larger bound, or None."
+            )
+        return values
+
+    def member(self, base: FloatArray, k: int) -> FloatArray:
+        """Return the base itself."""
+        return base

@@ -1,0 +1,113 @@
+"""The learning problem and its certificate.
+
+    primal   F(a, b) = sum_i w_i max(0, 1 - y_i f(x_i)) + sum_kj L_k |a_kj|
+             f(x)    = sum_kj a_kj K_k(x, c_j) + b                (b only with an intercept)
+    dual     D(u)    = sum_i u_i   over   0 <= u_i <= w_i,
+                       |sum_i u_i y_i K_k(x_i, c_j)| <= L_k   for all k, j,
+                       sum_i u_i y_i = 0                          (only with an intercept)
+
+D(u) <= F(a, b) for every feasible pair, so the gap F - D bounds how far a model is from the
+optimum. Any u becomes feasible by three steps (`Problem.dual_value`): clip it to its box; with
+an intercept shrink the heavier class until the classes balance; divide by the largest
+|sum_i u_i y_i K_k| / L_k where that exceeds 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernels.base import FloatArray, IntArray
+from .kernels.gram import Gram
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A vote: weights[t] of column (kernels[t], centers[t]), and an intercept."""
+
+    kernels: IntArray
+    centers: IntArray
+    weights: FloatArray
+    intercept: float = 0.0
+
+    @staticmethod
+    def none() -> Terms:
+        """Return the empty vote, f = 0."""
+        return Terms(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+
+    def nonzero(self) -> Terms:
+        """Return the terms that have a weight, in the order of (kernel, centre)."""
+        order = np.lexsort((self.centers, self.kernels))
+        order = order[self.weights[order] != 0]
+        return Terms(self.kernels[order], self.centers[order], self.weights[order], self.intercept)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties."""
+
+    gram: Gram
+    y: FloatArray
+    w: FloatArray
+    penalties: FloatArray
+    fit_intercept: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of (distinct) samples."""
+        return len(self.y)
+
+    def decision(self, terms: Terms) -> FloatArray:
+        """Return f at every row."""
+        f = self.gram.vote(terms.kernels, terms.centers, terms.weights)
+        return f + terms.intercept
+
+    def objective(self, terms: Terms, decision: FloatArray) -> float:
+        """Return F for a vote whose values at the rows are ``decision``."""
+        loss = float(self.w @ np.maximum(0.0, 1.0 - self.y * decision))
+        return loss + float(self.penalties[terms.kernels] @ np.abs(terms.weights))
+
+    def feasible_box(self, u: FloatArray) -> FloatArray:
+        """Clip u to 0 <= u <= w and, with an intercept, balance the classes."""
+        u = np.clip(u, 0.0, self.w)
+        if self.fit_intercept:
+            positive = self.y > 0
+            mass = np.array([u[~positive].sum(), u[positive].sum()])
+            if mass.min() == 0:
+                return np.zeros_like(u)
+            u = u * np.where(positive, mass.min() / mass[1], mass.min() / mass[0])
+        return u
+
+    def excess(self, correlation: FloatArray) -> FloatArray:
+        """Return |sum_i u_i y_i K_k(x_i, c_j)| / L_k: above 1 the dual constraint is violated."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.abs(correlation) / self.penalties[:, None]
+        return np.nan_to_num(ratio, nan=0.0, posinf=np.inf)
+
+    def dual_value(self, u: FloatArray, correlation: FloatArray) -> float:
+        """Return the proved lower bound from a u in the box and its correlation."""
+        return float(u.sum()) / max(1.0, float(self.excess(correlation).max(initial=0.0)))
+
+    def correlate(self, u: FloatArray) -> FloatArray:
+        """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns."""
+        return self.gram.correlate(u * self.y)
+
+    def certify(self, terms: Terms, u: FloatArray) -> tuple[float, float]:
+        """Return (F, D), recomputed from the data."""
+        u = self.feasible_box(u)
+        objective = self.objective(terms, self.decision(terms))
+        return objective, self.dual_value(u, self.correlate(u))
+
+    def empty_vote(self) -> Terms:
+        """Return the best vote without kernels: f = 0, or the better constant."""
+        if not self.fit_intercept:
+            return Terms.none()
+        heavier = 1.0 if self.w @ self.y >= 0 else -1.0
+        return Terms(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0), heavier)
+
+    def precision_floor(self, largest: FloatArray) -> float:
+        """Return the relative gap below which double precision proves nothing."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = largest / self.penalties
+        return float(2e-16 * np.nan_to_num(ratio, nan=0.0).max(initial=0.0))

@@ -1,0 +1,33 @@
+"""What a solver hands back: a vote, a dual vector, and the two values that enclose the optimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .kernels.base import FloatArray
+from .problem import Terms
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A vote with its certificate.
+
+    ``objective`` is F at ``terms`` and ``dual_bound`` the proved lower bound at ``dual``, both
+    computed from the data by `votedkernels.problem`, never taken from an LP solver.
+    """
+
+    terms: Terms
+    dual: FloatArray
+    objective: float
+    dual_bound: float
+    n_iter: int
+    stop_reason: str
+
+    @property
+    def gap(self) -> float:
+        """Distance to the optimum at most: objective - dual_bound."""
+        return max(0.0, self.objective - self.dual_bound)
+
+    def is_optimal(self, tol: float) -> bool:
+        """Whether gap <= tol * objective."""
+        return self.gap <= tol * self.objective

@@ -1,0 +1,89 @@
+"""The paper's linear program (its section 5.1), solved whole: the reference.
+
+    min  sum_i w_i xi_i + sum_kj L_k (a+_kj + a-_kj)
+    s.t. xi_i >= 1 - y_i sum_kj (a+_kj - a-_kj) K_k(x_i, c_j),    a+, a-, xi >= 0
+
+It holds all 2 p n_centers columns in memory, so it is for small problems and for checking.
+Columns are divided by max |K_k| and the objective by a common unit; neither changes the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ..kernels.gram import OutOfTime
+from ..problem import Problem, Terms
+from ..solution import Solution
+from ._highs import LinearProgram, solve_lp
+from .incumbent import Incumbent, Round, SolverInterrupted
+from .refinement import solve_basis
+
+LP_SECONDS = 24 * 3600.0
+#: HiGHS keeps value and index, by row and by column, besides our dense array.
+BYTES_PER_ENTRY = 40
+
+
+def estimate_full_lp_bytes(problem: Problem) -> int:
+    """Return the memory that the whole LP takes, about."""
+    gram = problem.gram
+    return BYTES_PER_ENTRY * problem.n_rows * (2 * gram.n_kernels * gram.n_centers)
+
+
+def solve_by_full_lp(
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int | None = None,
+    deadline: float | None = None,
+    start: Terms | None = None,
+    on_round: Callable[[Round], bool] | None = None,
+) -> Solution:
+    """Minimise F by one linear program; ``max_iter`` and ``start`` are not used."""
+    best = Incumbent(problem)
+    try:
+        gram, n = problem.gram, problem.n_rows
+        kernels = np.repeat(np.arange(gram.n_kernels), gram.n_centers)
+        centers = np.tile(np.arange(gram.n_centers), gram.n_kernels)
+        signed = gram.columns(kernels, centers) * problem.y[:, None]
+        scale = np.abs(signed).max(axis=0)
+        scale[scale == 0] = 1.0
+        penalties = problem.penalties[kernels] / scale
+        positive = penalties[penalties > 0]
+        unit = min(float(problem.w.mean()), float(np.median(positive)) if len(positive) else 1.0)
+        signed /= scale
+        parts = [signed, -signed, np.eye(n)]
+        costs = [penalties / unit, penalties / unit, problem.w / unit]
+        if problem.fit_intercept:
+            parts += [problem.y[:, None], -problem.y[:, None]]
+            costs += [np.zeros(2)]
+        matrix = np.concatenate(parts, axis=1)
+        lp = LinearProgram(
+            cost=-np.concatenate(costs),
+            upper=np.full(matrix.shape[1], np.inf),
+            matrix=matrix,
+            row_lower=np.ones(n),
+            row_upper=np.full(n, np.inf),
+        )
+        result = solve_lp(lp, seconds=LP_SECONDS, deadline=deadline)
+        if result is not None:
+            result = solve_basis(lp, result)
+            n_columns = len(kernels)
+            weights = (result.x[:n_columns] - result.x[n_columns : 2 * n_columns]) / scale
+            intercept = float(result.x[-2] - result.x[-1]) if problem.fit_intercept else 0.0
+            terms = Terms(kernels, centers, weights, intercept).nonzero()
+            best.offer_vote(terms, problem.decision(terms))
+            u = problem.feasible_box(-result.row_dual * unit)
+            best.offer_dual(u, problem.correlate(u))
+            if on_round is not None:
+                on_round(best.round(1))
+    except KeyboardInterrupt:
+        raise SolverInterrupted(best.solution(1, "interrupted")) from None
+    except OutOfTime:
+        pass
+    if best.is_optimal(tol):
+        return best.solution(1, "optimal")
+    late = deadline is not None and time.perf_counter() >= deadline
+    return best.solution(1, "time-limit" if late else "precision")

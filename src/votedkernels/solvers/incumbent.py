@@ -1,0 +1,78 @@
+"""The best seen so far, which every solver returns whatever happens to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..kernels.base import FloatArray
+from ..problem import Problem, Terms
+from ..solution import Solution
+
+ALMOST_SEPARATED = 1e-6
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a solver tells after each round."""
+
+    n_iter: int
+    objective: float
+    dual_bound: float
+    terms: Terms
+
+
+class SolverInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a solve; brings the best solution so far."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__()
+        self.solution = solution
+
+
+class Incumbent:
+    """The best vote and the best dual vector seen so far, each with its value."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.terms = problem.empty_vote()
+        self.objective = problem.objective(
+            self.terms, np.full(problem.n_rows, self.terms.intercept)
+        )
+        self.dual = np.zeros(problem.n_rows)
+        self.dual_bound = 0.0
+
+    def offer_vote(self, terms: Terms, decision: FloatArray) -> None:
+        """Keep a vote if it is the best so far."""
+        self._keep(terms, self.problem.objective(terms, decision))
+        smallest = float((self.problem.y * decision).min())
+        if 1 - ALMOST_SEPARATED < smallest < 1:
+            # Every hinge is 0 but for rounding, which a tiny penalty does not forgive: stretch.
+            factor = (1 + 4 * np.finfo(float).eps) / smallest
+            stretched = replace(
+                terms, weights=terms.weights * factor, intercept=terms.intercept * factor
+            )
+            self._keep(stretched, self.problem.objective(stretched, decision * factor))
+
+    def _keep(self, terms: Terms, objective: float) -> None:
+        if objective < self.objective:
+            self.terms, self.objective = terms.nonzero(), objective
+
+    def offer_dual(self, u: FloatArray, correlation: FloatArray) -> None:
+        """Keep a dual vector (in its box) if it is the best so far."""
+        bound = self.problem.dual_value(u, correlation)
+        if bound > self.dual_bound:
+            self.dual, self.dual_bound = u, bound
+
+    def is_optimal(self, tol: float) -> bool:
+        """Whether the gap is within tolerance."""
+        return self.objective - self.dual_bound <= tol * self.objective
+
+    def round(self, n_iter: int) -> Round:
+        """Return the best so far as a report."""
+        return Round(n_iter, self.objective, self.dual_bound, self.terms)
+
+    def solution(self, n_iter: int, stop_reason: str) -> Solution:
+        """Return the best so far as a solution."""
+        return Solution(self.terms, self.dual, self.objective, self.dual_bound, n_iter, stop_reason)

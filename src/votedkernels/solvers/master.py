@@ -1,0 +1,200 @@
+"""The master problem of column generation: a pool of columns on the rows near the margin.
+
+In its dual form, the pool's columns are rows of a small LP and the samples its variables:
+
+    max  sum_i u_i     s.t.  0 <= u_i <= w_i,   |sum_i u_i y_i K_c(x_i)| <= L_c   for c in the pool
+
+The weights a_c are the duals of its rows. A new column is a new row and a new penalty only
+moves bounds, so the last basis stays a good start.
+
+Samples far from the margin are constants of the LP: u_i = 0 where y_i f(x_i) is clearly above
+1, u_i = w_i where it is clearly below. `Master.solve` frees those that the answer proves
+wrongly fixed and solves again until none is left.
+
+Scaling: rows are divided by s_c = max |K_c|, and u is counted in units of
+theta = min(mean w, median L_c / s_c). Then matrix entries are at most 1 and all bounds are of
+order 1 or larger, whatever the penalties.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.base import FloatArray, IntArray
+from ..problem import Problem, Terms
+from ._highs import BASIC, LOWER, UPPER, Basis, LinearProgram, solve_lp
+from .refinement import solve_basis
+
+LP_SECONDS = 60.0
+FEWEST_ROWS = 300
+ROWS_PER_TERM = 4
+MARGIN_SLACK = 1e-9
+STORE_ALL_ROWS = 4000
+
+
+class Master:
+    """A pool of columns and its restricted LP.
+
+    Parameters
+    ----------
+    problem : Problem
+    deadline : float or None
+        Of `time.perf_counter`.
+    """
+
+    def __init__(self, problem: Problem, *, deadline: float | None = None) -> None:
+        self.problem = problem
+        self.deadline = deadline
+        n = problem.n_rows
+        self.kernels = np.zeros(0, np.intp)
+        self.centers = np.zeros(0, np.intp)
+        self.idle = np.zeros(0, np.intp)  # rounds since a column last had a weight
+        self.member = np.zeros((problem.gram.n_kernels, problem.gram.n_centers), bool)
+        self.scale = np.zeros(0)
+        self.column_status = np.full(n, UPPER, np.int8)
+        self.row_status = np.zeros(0, np.int8)
+        self.balance_status = BASIC  # of the row sum_i u_i y_i = 0, with an intercept
+        self.margins = np.zeros(n)
+        self.u = problem.w.copy()
+        self.settled = False
+        # Values of the pool's columns, shape (n_pool, n_stored), on the rows stored so far.
+        self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
+        self._where = np.full(n, -1, np.intp)
+        self._where[self._stored] = np.arange(len(self._stored))
+        self._values = np.zeros((0, len(self._stored)))
+
+    # -- the pool ----------------------------------------------------------------------
+
+    def add_columns(self, kernels: IntArray, centers: IntArray) -> None:
+        """Take columns into the pool; they start without weight."""
+        fresh = ~self.member[kernels, centers]
+        kernels, centers = kernels[fresh], centers[fresh]
+        self.member[kernels, centers] = True
+        values = self.problem.gram.columns(kernels, centers, self._stored).T
+        self._values = np.concatenate([self._values, values])
+        self.kernels = np.concatenate([self.kernels, kernels])
+        self.centers = np.concatenate([self.centers, centers])
+        self.idle = np.concatenate([self.idle, np.zeros(len(kernels), np.intp)])
+        self.row_status = np.concatenate([self.row_status, np.full(len(kernels), BASIC, np.int8)])
+        largest = np.abs(values).max(axis=1, initial=0.0)
+        self.scale = np.concatenate([self.scale, np.where(largest > 0, largest, 1.0)])
+
+    def drop_idle_columns(self, rounds: int) -> None:
+        """Forget columns that had no weight for so many rounds (never one twice)."""
+        keep = (self.idle < rounds) | (self.row_status != BASIC)
+        if keep.all():
+            return
+        self.member[self.kernels[~keep], self.centers[~keep]] = False
+        self.kernels, self.centers = self.kernels[keep], self.centers[keep]
+        self.idle, self.scale = self.idle[keep], self.scale[keep]
+        self.row_status, self._values = self.row_status[keep], self._values[keep]
+
+    def _columns_on(self, rows: IntArray) -> FloatArray:
+        """Return the pool's columns on some rows, shape (n_pool, n_rows)."""
+        missing = rows[self._where[rows] < 0]
+        if len(missing):
+            values = self.problem.gram.columns(self.kernels, self.centers, missing).T
+            self._where[missing] = len(self._stored) + np.arange(len(missing))
+            self._stored = np.concatenate([self._stored, missing])
+            self._values = np.concatenate([self._values, values], axis=1)
+        if len(rows) == len(self._stored) and np.array_equal(rows, self._stored):
+            return self._values
+        return self._values[:, self._where[rows]]
+
+    def _decision(self, terms: Terms) -> FloatArray:
+        if len(self._stored) == self.problem.n_rows:
+            used = terms.weights != 0
+            f = np.empty(self.problem.n_rows)
+            f[self._stored] = terms.weights[used] @ self._values[used]
+            return f + terms.intercept
+        return self.problem.decision(terms.nonzero())
+
+    # -- the restricted LP -------------------------------------------------------------
+
+    def solve(self) -> tuple[Terms, FloatArray, FloatArray] | None:
+        """Return (terms, u, decision) optimal for the pool; None when no LP was solved."""
+        free, high = self._choose_rows()
+        while True:
+            answer = self._solve_restricted(free, high)
+            if answer is None:
+                if not high.any() or self._out_of_time():
+                    return None
+                free, high = free | high, np.zeros_like(high)  # wrongly fixed: infeasible
+                continue
+            terms, u = answer
+            decision = self._decision(terms)
+            self.margins = self.problem.y * decision
+            wrong = ~free & np.where(
+                high, self.margins > 1 + MARGIN_SLACK, self.margins < 1 - MARGIN_SLACK
+            )
+            if not wrong.any() or self._out_of_time():
+                break
+            free, high = free | wrong, high & ~wrong
+        self.u = u
+        self.idle = np.where(terms.weights != 0, 0, self.idle + 1)
+        return terms, u, decision
+
+    def _out_of_time(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def _choose_rows(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return masks of the rows that are variables and of those fixed at u = w."""
+        inside = self.margins < 1
+        basic = self.column_status == BASIC
+        n_near = max(FEWEST_ROWS, ROWS_PER_TERM * int(basic.sum()))
+        near = np.zeros(self.problem.n_rows, bool)
+        distance = np.abs(1 - self.margins)
+        if n_near < len(distance):
+            near[np.argpartition(distance, n_near)[:n_near]] = True
+        else:
+            near[:] = True
+        high = inside & ~near & ~basic
+        if not self.settled or high.sum() <= n_near:
+            high[:] = False
+            return near | basic | inside | (self.u > 0), high
+        return near | basic, high
+
+    def _solve_restricted(
+        self, free: NDArray[np.bool_], high: NDArray[np.bool_]
+    ) -> tuple[Terms, FloatArray] | None:
+        problem, rows = self.problem, np.flatnonzero(free)
+        signed = self._columns_on(rows) * problem.y[rows]
+        fixed = np.flatnonzero(high)
+        offset = self._columns_on(fixed) @ (problem.y * problem.w)[fixed]
+        penalties = problem.penalties[self.kernels]
+        unit = self._unit(penalties, rows)
+        row_scale = self.scale * unit
+        matrix = signed / self.scale[:, None]
+        lower, upper = (-penalties - offset) / row_scale, (penalties - offset) / row_scale
+        row_status = self.row_status
+        if problem.fit_intercept:
+            matrix = np.vstack([matrix, problem.y[rows]])
+            balance = -(problem.y * problem.w)[fixed].sum() / unit
+            lower, upper = np.append(lower, balance), np.append(upper, balance)
+            row_status = np.append(row_status, np.int8(self.balance_status))
+        lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
+        basis = Basis(self.column_status[rows], row_status)
+        result = solve_lp(lp, basis=basis, seconds=LP_SECONDS, deadline=self.deadline)
+        if result is None:
+            return None
+        result = solve_basis(lp, result)
+        self.column_status[:] = LOWER
+        self.column_status[fixed] = UPPER
+        self.column_status[rows] = result.basis.columns
+        n_pool = len(self.kernels)
+        self.row_status = result.basis.rows[:n_pool]
+        self.balance_status = int(result.basis.rows[-1])
+        u = np.zeros(problem.n_rows)
+        u[fixed] = problem.w[fixed]
+        u[rows] = np.clip(result.x * unit, 0.0, problem.w[rows])
+        weights = np.where(self.row_status == BASIC, 0.0, result.row_dual[:n_pool] / self.scale)
+        intercept = float(result.row_dual[-1]) if problem.fit_intercept else 0.0
+        return Terms(self.kernels, self.centers, weights, intercept), u
+
+    def _unit(self, penalties: FloatArray, rows: IntArray) -> float:
+        unit = float(self.problem.w[rows].mean())
+        relative = (penalties / self.scale)[penalties > 0]
+        return min(unit, float(np.median(relative))) if len(relative) else unit

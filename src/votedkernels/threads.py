@@ -1,0 +1,20 @@
+"""Keep BLAS to one thread while our own threads share the work."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def single_blas_thread() -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread: results then do not depend on how many it would take."""
+    limiter: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limiter
