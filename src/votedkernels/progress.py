@@ -59,9 +59,9 @@ class FitProgress:
                 "%s, round %d: objective %.9g, dual bound %.9g, %d terms",
                 name,
                 state.n_iter,
-                state.objective,
-                state.dual_bound,
-                len(state.terms.kernels),
+                state.solution.objective,
+                state.solution.dual_bound,
+                len(state.solution.terms.kernels),
             )
             if task is None:
                 return False

@@ -1,120 +1,136 @@
-"""From what a user gives as X, y and weights to rows and centres: validation in one place."""
+"""From a user's data to the problems to be solved.
+
+`Training.prepare` does once what every fit on some data shares, whatever the penalties: it
+validates, merges identical rows, fits the kernel families, chooses the centres and measures the
+complexities. `Training.problems` then gives the one-vs-rest problems of a pair of penalties.
+"""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
 
+from .complexity import measure_complexities
+from .kernels import Gram, clone_families
 from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
-from .sample import CanonicalSample
+from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY
+from .memory import parse_memory
+from .problem import Problem
+from .sample import CanonicalSample, canonical_sample
+from .validation import validate_labels, validate_rows, validate_weights
 
 
-def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, reset: bool) -> Any:
-    """Return X as the families take it: float64 array, CSR matrix, or list of objects."""
-    if all(family.accepts_objects for family in families) and not is_table(X):
-        return as_objects(X)
-    check_can_be_table(X, families)
-    accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=accept_sparse,
-        dtype=np.float64,
-        accept_large_sparse=False,
+@dataclass(frozen=True)
+class Training:
+    """Data made ready for learning.
+
+    Attributes
+    ----------
+    classes : the class labels
+    gram : the kernels over distinct rows and centres
+    codes : class code of each row of ``gram``
+    w : weight of each row in the loss; they sum to 1
+    complexities : r_k of each kernel
+    center_numbers : number of each centre among the training rows, or the centres given
+    center_source : what these numbers count in; None for a precomputed kernel
+    fit_intercept : bool
+    """
+
+    classes: Any
+    gram: Gram
+    codes: IntArray
+    w: FloatArray
+    complexities: FloatArray
+    center_numbers: IntArray
+    center_source: Any
+    fit_intercept: bool
+
+    @classmethod
+    def prepare(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        deadline: float | None = None,
+    ) -> Self:
+        """Validate and prepare the data for an estimator with our parameters."""
+        named = clone_families(estimator.kernels)
+        families = [family for _, family in named]
+        X = validate_rows(estimator, X, families, reset=True)
+        classes, codes = validate_labels(X, y)
+        weights = validate_weights(sample_weight, X, codes)
+        sample = canonical_sample(X, codes, weights, pairwise=families[0].pairwise)
+        factors = class_factors(estimator.class_weight, classes, sample)
+        rows = take_rows(X, sample.rows)
+        for name, family in named:
+            family.fit(rows, sample.weights)
+            if name is not None:
+                family.names_ = [f"{name}: {kernel}" for kernel in family.names_]
+        centers, numbers = choose_centers(estimator, X, sample, families)
+        gram = build_gram(estimator, families, rows, centers, sample)
+        gram.deadline = deadline
+        w = sample.weights * factors[sample.codes]
+        own = estimator.centers is not None and np.ndim(estimator.centers) > 0
+        return cls(
+            classes=classes,
+            gram=gram,
+            codes=sample.codes,
+            w=w / w.sum(),
+            complexities=measure_complexities(estimator.complexity, gram, sample.weights),
+            center_numbers=numbers,
+            center_source=None if families[0].pairwise else centers if own else X,
+            fit_intercept=bool(estimator.fit_intercept),
+        )
+
+    def problems(self, complexity_penalty: float, l1_penalty: float) -> list[Problem]:
+        """Return one problem for two classes, one per class for more."""
+        penalties = complexity_penalty * self.complexities + l1_penalty
+        positives = [1] if len(self.classes) == 2 else range(len(self.classes))
+        return [
+            Problem(
+                self.gram,
+                np.where(self.codes == code, 1.0, -1.0),
+                self.w,
+                penalties,
+                self.fit_intercept,
+            )
+            for code in positives
+        ]
+
+
+def build_gram(
+    estimator: Any,
+    families: Sequence[KernelFamily],
+    rows: Any,
+    centers: Any,
+    sample: CanonicalSample,
+) -> Gram:
+    """Bind fitted families to rows and centres, within the memory limit."""
+    n_jobs = effective_n_jobs(estimator.n_jobs)
+    limit = DEFAULT_MEMORY
+    if estimator.memory_limit is not None:
+        smallest = 2 * n_jobs * BLOCK_BYTES
+        limit = parse_memory(estimator.memory_limit) - smallest
+        if limit < 0:
+            raise ValueError(
+                f"memory_limit={estimator.memory_limit!r} is too small for one block of kernel "
+                f"values in each of {n_jobs} threads; give at least {smallest / 1e6:.0f}MB."
+            )
+    return Gram(
+        families,
+        rows,
+        centers,
+        itself=sample.rows if families[0].pairwise else None,
+        memory_limit=limit,
+        n_jobs=n_jobs,
     )
-    if families[0].pairwise and reset and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"Precomputed kernel matrix must be square at fit, got shape {X.shape}: row i, "
-            "column j is K(x_i, x_j) of the training rows."
-        )
-    return X
-
-
-def is_table(X: Any) -> bool:
-    """Whether X is a two-dimensional table of numbers (array, sparse matrix or data frame)."""
-    if sparse.issparse(X):
-        return True
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return True
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-
-
-def check_can_be_table(X: Any, families: Sequence[KernelFamily]) -> None:
-    """Raise a clear error for lists of strings given to kernels of tables."""
-    first = X[0] if isinstance(X, list | tuple) and len(X) else None
-    if isinstance(first, str | bytes):
-        name = next(type(family).__name__ for family in families if not family.accepts_objects)
-        raise ValueError(
-            f"X is a list of strings, and {name} needs a table of numbers; "
-            "for strings use Similarity(function)."
-        )
-
-
-def as_objects(X: Any) -> Any:
-    """Return rows as a list of objects; arrays of numbers stay arrays."""
-    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
-        return X
-    if isinstance(X, str | bytes):
-        raise ValueError("X is a single string; give a list of strings.")
-    if hasattr(X, "tolist") and getattr(X, "ndim", 1) == 1:
-        X = X.tolist()
-    elif hasattr(X, "to_list"):
-        X = X.to_list()
-    X = list(X)
-    if not X:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    return X
-
-
-def validate_labels(X: Any, y: Any) -> tuple[Any, IntArray]:
-    """Return (classes, codes)."""
-    if y is None:
-        raise ValueError(
-            "This VotedKernelClassifier estimator requires y to be passed, "
-            "but the target y is None."
-        )
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"This classifier needs samples of at least 2 classes in the data, but the data "
-            f"contains only one class: {classes[0]!r}"
-        )
-    return classes, codes
-
-
-def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
-    """Return weights >= 0 under which at least two classes are left."""
-    n = count_rows(X)
-    if sample_weight is None:
-        return np.ones(n)
-    weights = _check_sample_weight(sample_weight, np.empty((n, 1)), ensure_non_negative=True)
-    weights = np.asarray(weights, dtype=np.float64)
-    if len(np.unique(codes[weights > 0])) < 2:
-        raise ValueError(
-            "This classifier needs samples of at least 2 classes in the data, but the rows with "
-            "positive sample_weight contain only one class or none."
-        )
-    if weights.sum() < 1:
-        warnings.warn(
-            f"sample_weight sums to {weights.sum():.3g}, below 1: weights count repetitions, so "
-            "the sample is taken to be smaller than one row. Multiply them if they were "
-            "normalised.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return weights
 
 
 def class_factors(class_weight: Any, classes: Any, sample: CanonicalSample) -> FloatArray:

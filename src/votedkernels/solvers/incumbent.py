@@ -15,12 +15,10 @@ ALMOST_SEPARATED = 1e-6
 
 @dataclass(frozen=True)
 class Round:
-    """What a solver tells after each round."""
+    """What a solver tells after each round: its number and the best so far."""
 
     n_iter: int
-    objective: float
-    dual_bound: float
-    terms: Terms
+    solution: Solution
 
 
 class SolverInterrupted(KeyboardInterrupt):
@@ -71,7 +69,7 @@ class Incumbent:
 
     def round(self, n_iter: int) -> Round:
         """Return the best so far as a report."""
-        return Round(n_iter, self.objective, self.dual_bound, self.terms)
+        return Round(n_iter, self.solution(n_iter, "interrupted"))
 
     def solution(self, n_iter: int, stop_reason: str) -> Solution:
         """Return the best so far as a solution."""

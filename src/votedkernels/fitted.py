@@ -1,0 +1,112 @@
+"""From solutions to the attributes of a fitted classifier, and to what its user must be told."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .kernels.base import take_rows
+from .problem import Problem
+from .solution import Solution
+from .training import Training
+
+
+def describe_solutions(
+    training: Training, problems: list[Problem], solutions: list[Solution]
+) -> dict[str, Any]:
+    """Return the fitted attributes of solutions, one per one-vs-rest problem."""
+    gram = training.gram
+    keys = [s.terms.kernels * gram.n_centers + s.terms.centers for s in solutions]
+    used = np.unique(np.concatenate(keys))
+    weights = np.zeros((len(solutions), len(used)))
+    for row, (key, solution) in enumerate(zip(keys, solutions, strict=True)):
+        weights[row, np.searchsorted(used, key)] = solution.terms.weights
+    kernels, centers = np.divmod(used, gram.n_centers)
+    numbers = training.center_numbers[centers]
+    support, positions = np.unique(numbers, return_inverse=True)
+    order = np.lexsort((positions, kernels))
+    objectives = np.array([s.objective for s in solutions])
+    bounds = np.array([s.dual_bound for s in solutions])
+    gaps = np.array([s.gap for s in solutions])
+    source = np.empty((0, 0)) if training.center_source is None else training.center_source
+    reasons = [s.stop_reason for s in solutions if s.stop_reason != "optimal"]
+    return {
+        "classes_": training.classes,
+        "kernels_": gram.families,
+        "kernel_names_": gram.names,
+        "complexities_": training.complexities,
+        "penalties_": problems[0].penalties,
+        "support_": support,
+        "support_vectors_": take_rows(source, support) if len(source) else source,
+        "term_weights_": weights[:, order],
+        "term_kernel_indices_": kernels[order],
+        "term_support_indices_": positions[order],
+        "intercept_": np.array(
+            [_constant(s, p, len(solutions)) for s, p in zip(solutions, problems, strict=True)]
+        ),
+        "kernel_mass_": np.bincount(
+            kernels, weights=np.abs(weights).sum(axis=0), minlength=gram.n_kernels
+        ),
+        "class_objectives_": objectives,
+        "class_dual_bounds_": bounds,
+        "class_dual_gaps_": gaps,
+        "objective_": float(objectives.sum()),
+        "dual_bound_": float(bounds.sum()),
+        "dual_gap_": float(gaps.sum()),
+        "n_iter_": int(sum(s.n_iter for s in solutions)),
+        "stop_reason_": reasons[0] if reasons else "optimal",
+    }
+
+
+def _constant(solution: Solution, problem: Problem, n_problems: int) -> float:
+    """Return the intercept; without terms, the constant of the heavier class.
+
+    For more than two classes that constant is the difference of the class weights, so that
+    the largest one belongs to the heaviest class.
+    """
+    terms = solution.terms
+    if len(terms.kernels) or (problem.fit_intercept and n_problems == 1):
+        return terms.intercept
+    return float(problem.w @ problem.y)
+
+
+def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) -> None:
+    """Say what a user must know of the answer."""
+    penalties = problems[0].penalties
+    gap = max(s.gap / s.objective if s.objective > 0 else 0.0 for s in solutions)
+    if not all(s.is_optimal(tol) for s in solutions):
+        reason = next(s.stop_reason for s in solutions if not s.is_optimal(tol))
+        message = (
+            f"The fit stopped ({reason}) at a relative duality gap of {gap:.2g}, "
+            f"above tol={tol:.2g}."
+        )
+        if np.any(penalties == 0):
+            message += (
+                " Some kernels have no penalty, so nothing can be proved unless the objective "
+                "is 0; set l1_penalty > 0."
+            )
+        elif reason == "precision":
+            message += (
+                " Double precision allows no better here; scale the features, use larger "
+                "penalties or lower degrees, or accept a larger tol."
+            )
+        elif reason in ("time-limit", "max-iter"):
+            message += f" Give a larger {reason.replace('-', '_')}, or a larger tol."
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    if not penalties.any():
+        warnings.warn(
+            "No kernel has a penalty (complexity_penalty and l1_penalty are 0): the solution is not "
+            "unique, and nothing is proved about it unless the objective is 0.",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif all(s.is_optimal(tol) and len(s.terms.kernels) == 0 for s in solutions):
+        warnings.warn(
+            "The penalties are so large that no kernel gets a weight: the model predicts the "
+            "heavier class everywhere. Use smaller complexity_penalty and l1_penalty.",
+            UserWarning,
+            stacklevel=3,
+        )

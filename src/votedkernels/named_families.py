@@ -1,0 +1,68 @@
+"""Parameters of families inside an estimator: ``kernels__degrees``, ``kernels__poly__degrees``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+from .kernels import clone_families, is_named_list
+
+
+class NamedFamiliesMixin(BaseEstimator):
+    """An estimator with a ``kernels`` parameter whose families can be searched over."""
+
+    kernels: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get parameters; families of a named list appear as ``kernels__name__parameter``."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep and is_named_list(self.kernels):
+            for name, family in self.kernels:
+                params[f"kernels__{name}"] = family
+                if hasattr(family, "get_params"):
+                    for key, value in family.get_params(deep=True).items():
+                        params[f"kernels__{name}__{key}"] = value
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of families in a named list too."""
+        if "kernels" in params:
+            self.kernels = params.pop("kernels")
+        nested = {key: params.pop(key) for key in list(params) if key.startswith("kernels__")}
+        super().set_params(**params)
+        if nested and self.kernels is None:
+            raise ValueError(
+                f"cannot set {next(iter(nested))} while kernels is None; "
+                "pass the family, kernels=Polynomial(), to set its parameters."
+            )
+        if nested and not is_named_list(self.kernels):
+            super().set_params(**nested)
+        elif nested:
+            self._set_named(nested)
+        return self
+
+    def _set_named(self, nested: dict[str, Any]) -> None:
+        families = dict(self.kernels)
+        for key, value in nested.items():
+            name, _, parameter = key.removeprefix("kernels__").partition("__")
+            if name not in families:
+                raise ValueError(
+                    f"Invalid parameter {key!r}: kernels has the families {list(families)}."
+                )
+            if parameter:
+                families[name].set_params(**{parameter: value})
+            else:
+                families[name] = value
+        self.kernels = list(families.items())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            families = [family for _, family in clone_families(self.kernels)]
+        except (TypeError, ValueError):  # said by fit
+            return tags
+        tags.input_tags.pairwise = any(family.pairwise for family in families)
+        tags.input_tags.sparse = all(family.accepts_sparse for family in families)
+        tags.input_tags.string = all(family.accepts_objects for family in families)
+        return tags

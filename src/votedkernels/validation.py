@@ -1,0 +1,148 @@
+"""What a user gave, checked: parameters, rows, labels, weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+
+from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows
+from .memory import parse_memory
+
+
+def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
+    """Raise for a parameter that is out of its range, before any work."""
+    for name in ("complexity_penalty", "l1_penalty"):
+        value = getattr(estimator, name)
+        if not _is_number(value) or not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
+    if not _is_number(estimator.tol) or not 0 <= estimator.tol < np.inf:
+        raise ValueError(f"tol must be a finite number >= 0, got {estimator.tol!r}.")
+    if estimator.time_limit is not None and not (
+        _is_number(estimator.time_limit) and estimator.time_limit >= 0
+    ):
+        raise ValueError(
+            f"time_limit must be a number of seconds >= 0, got {estimator.time_limit!r}."
+        )
+    if estimator.max_iter is not None and not (
+        isinstance(estimator.max_iter, Integral) and int(estimator.max_iter) >= 1
+    ):
+        raise ValueError(f"max_iter must be an integer >= 1 or None, got {estimator.max_iter!r}.")
+    if estimator.solver not in solvers:
+        raise ValueError(
+            f"solver must be one of {', '.join(map(repr, solvers))}, got {estimator.solver!r}."
+        )
+    if estimator.memory_limit is not None:
+        parse_memory(estimator.memory_limit)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, reset: bool) -> Any:
+    """Return X as the families take it: float64 array, CSR matrix, or list of objects."""
+    if all(family.accepts_objects for family in families) and not is_table(X):
+        return as_objects(X)
+    check_can_be_table(X, families)
+    accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=accept_sparse,
+        dtype=np.float64,
+        accept_large_sparse=False,
+    )
+    if families[0].pairwise and reset and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"Precomputed kernel matrix must be square at fit, got shape {X.shape}: row i, "
+            "column j is K(x_i, x_j) of the training rows."
+        )
+    return X
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is a two-dimensional table of numbers (array, sparse matrix or data frame)."""
+    if sparse.issparse(X):
+        return True
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return True
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+
+
+def check_can_be_table(X: Any, families: Sequence[KernelFamily]) -> None:
+    """Raise a clear error for lists of strings given to kernels of tables."""
+    first = X[0] if isinstance(X, list | tuple) and len(X) else None
+    if isinstance(first, str | bytes):
+        name = next(type(family).__name__ for family in families if not family.accepts_objects)
+        raise ValueError(
+            f"X is a list of strings, and {name} needs a table of numbers; "
+            "for strings use Similarity(function)."
+        )
+
+
+def as_objects(X: Any) -> Any:
+    """Return rows as a list of objects; arrays of numbers stay arrays."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
+        return X
+    if isinstance(X, str | bytes):
+        raise ValueError("X is a single string; give a list of strings.")
+    if hasattr(X, "tolist") and getattr(X, "ndim", 1) == 1:
+        X = X.tolist()
+    elif hasattr(X, "to_list"):
+        X = X.to_list()
+    X = list(X)
+    if not X:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return X
+
+
+def validate_labels(X: Any, y: Any) -> tuple[Any, IntArray]:
+    """Return (classes, codes)."""
+    if y is None:
+        raise ValueError(
+            "This VotedKernelClassifier estimator requires y to be passed, "
+            "but the target y is None."
+        )
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"This classifier needs samples of at least 2 classes in the data, but the data "
+            f"contains only one class: {classes[0]!r}"
+        )
+    return classes, codes
+
+
+def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
+    """Return weights >= 0 under which at least two classes are left."""
+    n = count_rows(X)
+    if sample_weight is None:
+        return np.ones(n)
+    weights = _check_sample_weight(sample_weight, np.empty((n, 1)), ensure_non_negative=True)
+    weights = np.asarray(weights, dtype=np.float64)
+    if len(np.unique(codes[weights > 0])) < 2:
+        raise ValueError(
+            "This classifier needs samples of at least 2 classes in the data, but the rows with "
+            "positive sample_weight contain only one class or none."
+        )
+    if weights.sum() < 1:
+        warnings.warn(
+            f"sample_weight sums to {weights.sum():.3g}, below 1: weights count repetitions, so "
+            "the sample is taken to be smaller than one row. Multiply them if they were "
+            "normalised.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return weights
