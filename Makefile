@@ -1,0 +1,61 @@
+# Every target makes the virtual environment it needs; python3 (3.11 or newer) and make suffice.
+#
+#   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
+#   make test    run the tests
+#   make lint    ruff, mypy, import-linter
+#   make bench   compare solvers, write benchmarks/results/
+#   make docs    build the documentation into docs/_build/html
+#   make clean   remove what the targets above made
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?= -n 2
+BENCH_ARGS ?=
+
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench docs clean
+.DEFAULT_GOAL := help
+# Targets share one environment, and two pips must not write to it at once.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "votedkernels needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 ...'"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "python3 -m venv failed; on Debian and Ubuntu install python3-venv"; exit 1; }
+
+# One stamp for each extra of pyproject.toml: installed once, and again when pyproject.toml changes.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	@echo "installing votedkernels[$*] into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+.SECONDARY:
+
+demo: $(VENV)/.installed-plot
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/generated demo.png
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
