@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .kernels.base import take_rows
+from .kernels.base import IntArray, take_rows
 from .problem import Problem
 from .solution import Solution
 from .training import Training
@@ -31,7 +31,6 @@ def describe_solutions(
     objectives = np.array([s.objective for s in solutions])
     bounds = np.array([s.dual_bound for s in solutions])
     gaps = np.array([s.gap for s in solutions])
-    source = np.empty((0, 0)) if training.center_source is None else training.center_source
     reasons = [s.stop_reason for s in solutions if s.stop_reason != "optimal"]
     return {
         "classes_": training.classes,
@@ -40,7 +39,7 @@ def describe_solutions(
         "complexities_": training.complexities,
         "penalties_": problems[0].penalties,
         "support_": support,
-        "support_vectors_": take_rows(source, support) if len(source) else source,
+        "support_vectors_": _support_vectors(training.center_source, support),
         "term_weights_": weights[:, order],
         "term_kernel_indices_": kernels[order],
         "term_support_indices_": positions[order],
@@ -59,6 +58,10 @@ def describe_solutions(
         "n_iter_": int(sum(s.n_iter for s in solutions)),
         "stop_reason_": reasons[0] if reasons else "optimal",
     }
+
+
+def _support_vectors(source: Any, support: IntArray) -> Any:
+    return np.empty((0, 0)) if source is None else take_rows(source, support)
 
 
 def _constant(solution: Solution, problem: Problem, n_problems: int) -> float:
@@ -98,8 +101,8 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     if not penalties.any():
         warnings.warn(
-            "No kernel has a penalty (complexity_penalty and l1_penalty are 0): the solution is not "
-            "unique, and nothing is proved about it unless the objective is 0.",
+            "No kernel has a penalty (complexity_penalty and l1_penalty are 0): the solution is "
+            "not unique, and nothing is proved about it unless the objective is 0.",
             UserWarning,
             stacklevel=3,
         )

@@ -1,103 +1,46 @@
-"""Linear programs for HiGHS, and the ladder for when it fails. The only importer of highspy.
+"""Linear programs for HiGHS. The only importer of highspy.
 
-    max  cost.x     s.t.  0 <= x <= upper,   row_lower <= A x <= row_upper
-
-HiGHS's word is not trusted anywhere: whoever calls this recomputes the gap from the data.
-What is here makes an answer likely: fresh objects (hot restarts of HiGHS objects return wrong
-statuses at times), a time limit for every run, cut into slices so that Ctrl-C and deadlines
-are seen, and after any status but Optimal the next rung of the ladder.
+Every call makes a fresh HiGHS object and hands it the last basis: hot restarts of a kept object
+return wrong statuses at times. Runs are cut into slices so that Ctrl-C and deadlines are seen.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
-from ..kernels.base import FloatArray
+from .linear_program import BASIC, LOWER, UPPER, Basis, Infeasible, LinearProgram, LPResult
 
 SLICE_SECONDS = 0.5
 FEASIBILITY = 1e-9
 
 _STATUS = highspy.HighsBasisStatus
-LOWER, BASIC, UPPER = int(_STATUS.kLower), int(_STATUS.kBasic), int(_STATUS.kUpper)
-_FROM_INT = {int(status): status for status in _STATUS.__members__.values()}
+_FROM_INT = {LOWER: _STATUS.kLower, BASIC: _STATUS.kBasic, UPPER: _STATUS.kUpper}
 
 
-@dataclass(frozen=True)
-class Basis:
-    """Basis statuses (LOWER, BASIC, UPPER) of columns and rows."""
-
-    columns: NDArray[np.int8]
-    rows: NDArray[np.int8]
-
-
-@dataclass(frozen=True)
-class LPResult:
-    """An answer of HiGHS: x, the row duals (of the maximisation), and the basis."""
-
-    x: FloatArray
-    row_dual: FloatArray
-    basis: Basis
-    iterations: int
-
-
-@dataclass(frozen=True)
-class LinearProgram:
-    """max cost.x  s.t.  0 <= x <= upper, row_lower <= A x <= row_upper."""
-
-    cost: FloatArray
-    upper: FloatArray
-    matrix: FloatArray
-    row_lower: FloatArray
-    row_upper: FloatArray
-
-
-#: (start from the given basis, HiGHS solver, simplex strategy): tried in this order.
-LADDER = (
-    (True, "simplex", 1),
-    (False, "simplex", 1),
-    (False, "simplex", 4),
-    (False, "ipm", 1),
-)
-
-
-def solve_lp(
+def solve_highs(
     lp: LinearProgram,
     *,
     basis: Basis | None = None,
-    seconds: float,
-    deadline: float | None = None,
+    end: float,
+    solver: str = "simplex",
+    strategy: int = 1,
+    rescale: bool = False,
 ) -> LPResult | None:
-    """Solve a linear program, rung by rung; None when every rung failed.
+    """Solve a linear program by HiGHS until ``end`` (of `time.perf_counter`).
 
-    ``seconds`` limits each rung, ``deadline`` (of `time.perf_counter`) the whole call.
+    None unless HiGHS says Optimal and gives finite numbers; raises `Infeasible` at its word.
+    ``strategy`` 1 is the dual simplex, 4 the primal; ``rescale`` lets HiGHS scale the matrix,
+    which callers have done already.
     """
-    for use_basis, solver, strategy in LADDER:
-        if use_basis and basis is None:
-            continue
-        end = time.perf_counter() + seconds
-        if deadline is not None:
-            end = min(end, deadline)
-        result = _run(lp, basis if use_basis else None, solver, strategy, end)
-        if result is not None:
-            return result
-        if deadline is not None and time.perf_counter() >= deadline:
-            return None
-    return None
-
-
-def _run(
-    lp: LinearProgram, basis: Basis | None, solver: str, strategy: int, end: float
-) -> LPResult | None:
     highs = _load(lp)
     highs.setOptionValue("solver", solver)
     highs.setOptionValue("simplex_strategy", strategy)
     highs.setOptionValue("presolve", "off" if solver == "simplex" else "choose")
+    highs.setOptionValue("simplex_scale_strategy", 1 if rescale else 0)
     if basis is not None:
         start = highspy.HighsBasis()
         start.col_status = [_FROM_INT[s] for s in basis.columns.tolist()]
@@ -107,6 +50,8 @@ def _run(
         if highs.setBasis(start) != highspy.HighsStatus.kOk:
             return None
     status = _run_in_slices(highs, solver, end)
+    if status == highspy.HighsModelStatus.kInfeasible:
+        raise Infeasible
     if status != highspy.HighsModelStatus.kOptimal:
         return None
     return _read(highs)
@@ -124,7 +69,7 @@ def _run_in_slices(highs: Any, solver: str, end: float) -> Any:
         highs.setOptionValue("time_limit", highs.getRunTime() + piece)
         try:
             highs.run()
-        except Exception:  # whatever HiGHS throws, the next rung is tried
+        except Exception:  # whatever it throws, another method is tried
             return highspy.HighsModelStatus.kSolveError
         status = highs.getModelStatus()
         if status != highspy.HighsModelStatus.kTimeLimit:

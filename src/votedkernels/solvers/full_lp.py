@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
 from ..kernels.gram import OutOfTime
 from ..problem import Problem, Terms
 from ..solution import Solution
-from ._highs import LinearProgram, solve_lp
+from ._highs import solve_highs
 from .incumbent import Incumbent, Round, SolverInterrupted
+from .linear_program import Infeasible, LinearProgram, LPResult
 from .refinement import solve_basis
 
 LP_SECONDS = 24 * 3600.0
@@ -67,7 +69,8 @@ def solve_by_full_lp(
             row_lower=np.ones(n),
             row_upper=np.full(n, np.inf),
         )
-        result = solve_lp(lp, seconds=LP_SECONDS, deadline=deadline)
+        end = time.perf_counter() + LP_SECONDS if deadline is None else deadline
+        result = _solve_whole(lp, end)
         if result is not None:
             result = solve_basis(lp, result)
             n_columns = len(kernels)
@@ -87,3 +90,13 @@ def solve_by_full_lp(
         return best.solution(1, "optimal")
     late = deadline is not None and time.perf_counter() >= deadline
     return best.solution(1, "time-limit" if late else "precision")
+
+
+def _solve_whole(lp: LinearProgram, end: float) -> LPResult | None:
+    """Dual simplex, then primal; F is bounded, so no claim of infeasibility is true."""
+    for strategy in (1, 4):
+        with suppress(Infeasible):
+            result = solve_highs(lp, end=end, strategy=strategy, rescale=True)
+            if result is not None:
+                return result
+    return None

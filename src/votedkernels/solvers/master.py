@@ -25,14 +25,15 @@ from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Terms
-from ._highs import BASIC, LOWER, UPPER, Basis, LinearProgram, solve_lp
+from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram
+from .lp import solve_lp
 from .refinement import solve_basis
 
-LP_SECONDS = 60.0
 FEWEST_ROWS = 300
 ROWS_PER_TERM = 4
 MARGIN_SLACK = 1e-9
 STORE_ALL_ROWS = 4000
+MANY_INSIDE = 1000
 
 
 class Master:
@@ -152,7 +153,7 @@ class Master:
         else:
             near[:] = True
         high = inside & ~near & ~basic
-        if not self.settled or high.sum() <= n_near:
+        if not self.settled or high.sum() <= max(n_near, MANY_INSIDE):
             high[:] = False
             return near | basic | inside | (self.u > 0), high
         return near | basic, high
@@ -177,7 +178,7 @@ class Master:
             row_status = np.append(row_status, np.int8(self.balance_status))
         lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
         basis = Basis(self.column_status[rows], row_status)
-        result = solve_lp(lp, basis=basis, seconds=LP_SECONDS, deadline=self.deadline)
+        result = solve_lp(lp, basis=basis, deadline=self.deadline, may_be_infeasible=len(fixed) > 0)
         if result is None:
             return None
         result = solve_basis(lp, result)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from ..kernels.base import FloatArray, IntArray
-from ._highs import BASIC, UPPER, LinearProgram, LPResult
+from .linear_program import BASIC, UPPER, LinearProgram, LPResult
 
 
 def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:

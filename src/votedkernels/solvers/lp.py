@@ -1,0 +1,79 @@
+"""Solving a master LP: a ladder of methods, each with its own limit.
+
+Our dense dual simplex and HiGHS check each other's failures: whichever is the better bet for
+the size goes first, and any breakdown, wrong status or delay hands the LP to the next rung.
+None of them is believed: the gap is recomputed from the data by whoever calls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ._highs import solve_highs
+from .dense_simplex import solve_dense
+from .linear_program import Basis, Infeasible, LinearProgram, LPResult
+
+#: With fewer rows, HiGHS's pivots in C are cheaper than ours in NumPy.
+DENSE_ROWS = 200
+FIRST_TRY_SECONDS = 10.0
+LAST_TRY_SECONDS = 120.0
+
+Rung = Callable[[LinearProgram, Basis | None, float], LPResult | None]
+
+
+def _hot_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_highs(lp, basis=basis, end=end)
+
+
+def _hot_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_dense(lp, basis=basis, deadline=end)
+
+
+def _cold_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_dense(lp, deadline=end)
+
+
+def _cold_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_highs(lp, end=end, rescale=True)
+
+
+def _primal_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_highs(lp, end=end, strategy=4, rescale=True)
+
+
+def _interior_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_highs(lp, end=end, solver="ipm", rescale=True)
+
+
+def solve_lp(
+    lp: LinearProgram,
+    *,
+    basis: Basis | None = None,
+    deadline: float | None = None,
+    may_be_infeasible: bool = False,
+) -> LPResult | None:
+    """Return the answer of the first rung that has one; None when all failed or time is up.
+
+    ``may_be_infeasible`` says that a claim of infeasibility may be true; it then ends the
+    climb. Otherwise such a claim is a failure like any other.
+    """
+    first: tuple[Rung, ...] = (_hot_highs, _hot_dense)
+    if len(lp.row_lower) >= DENSE_ROWS:
+        first = (_hot_dense, _hot_highs)
+    for rung in (*first, _cold_dense, _cold_highs, _primal_highs, _interior_highs):
+        seconds = FIRST_TRY_SECONDS if rung in first else LAST_TRY_SECONDS
+        end = time.perf_counter() + seconds
+        if deadline is not None:
+            end = min(end, deadline)
+        try:
+            result = rung(lp, basis, end)
+        except Infeasible:
+            if may_be_infeasible:
+                return None
+            result = None
+        if result is not None:
+            return result
+        if deadline is not None and time.perf_counter() >= deadline:
+            return None
+    return None
