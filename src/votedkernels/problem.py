@@ -14,7 +14,7 @@ an intercept shrink the heavier class until the classes balance; divide by the l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,9 +89,16 @@ class Problem:
         """Return the proved lower bound from a u in the box and its correlation."""
         return float(u.sum()) / max(1.0, float(self.excess(correlation).max(initial=0.0)))
 
-    def correlate(self, u: FloatArray) -> FloatArray:
-        """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns."""
-        return self.gram.correlate(u * self.y)
+    def correlate(self, u: FloatArray, centers: IntArray | None = None) -> FloatArray:
+        """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns, or some centres'."""
+        return self.gram.correlate(u * self.y, centers)
+
+    def restricted(self, rows: IntArray, centers: IntArray) -> Problem:
+        """Return the problem on some of the rows and centres, with the same penalties."""
+        w = self.w[rows]
+        return replace(
+            self, gram=self.gram.restricted(rows, centers), y=self.y[rows], w=w / w.sum()
+        )
 
     def certify(self, terms: Terms, u: FloatArray) -> tuple[float, float]:
         """Return (F, D), recomputed from the data."""

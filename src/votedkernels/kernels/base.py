@@ -26,6 +26,9 @@ IntArray = NDArray[np.intp]
 # A tile of this many float64 values stays in the second-level cache with room for its powers.
 TILE_ROWS = 512
 TILE_CENTERS = 64
+# Up to so many values a base is kept even where it takes little to recompute.
+SMALL_BASE = 2**22
+FEW_FEATURES = 64
 
 
 def take_rows(X: Any, rows: Any) -> Any:
@@ -84,6 +87,9 @@ class KernelFamily(BaseEstimator):
     #: X holds kernel values, and a centre is the number of a column of X.
     pairwise = False
 
+    #: B(x, c) = B(c, x), and `correlate_fused` takes its blocks turned over.
+    has_fused = False
+
     names_: list[str]
 
     @property
@@ -130,6 +136,14 @@ class KernelFamily(BaseEstimator):
     def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j) for all members at once, shape (n_kernels, n_centers)."""
         return np.stack([v @ self.member(base, k) for k in range(self.n_kernels)])
+
+    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
+        """Return what `correlate` does, from the base of centres by rows, by compiled code."""
+        raise NotImplementedError
+
+    def keeps_base(self, n_values: int) -> bool:
+        """Whether a base of so many values is worth keeping rather than recomputing."""
+        return True
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
         """Return the columns K_{members[t]}(., c_{positions[t]}), shape (n_rows, n_terms)."""

@@ -10,7 +10,15 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .base import FloatArray, KernelFamily, as_tuple, inner_products, resolve_scale
+from .base import (
+    FEW_FEATURES,
+    SMALL_BASE,
+    FloatArray,
+    KernelFamily,
+    as_tuple,
+    inner_products,
+    resolve_scale,
+)
 from .polynomial import _squared_norms
 
 
@@ -57,6 +65,7 @@ class Gaussian(KernelFamily):
             raise ValueError(f"gammas of Gaussian has repeated entries: {gammas}.")
         self.gammas_ = np.array([float(gamma) for gamma in gammas])
         self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter="unit of Gaussian")
+        self.n_features_ = int(X.shape[1])
         # Distances do not change when the origin moves; near the data they lose fewer digits.
         if sparse.issparse(X):
             self.origin_ = None
@@ -81,6 +90,20 @@ class Gaussian(KernelFamily):
         """Return exp(-gammas[k] base)."""
         values = base * -self.gammas_[k]
         return np.asarray(np.exp(values, out=values))
+
+    has_fused = True
+
+    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
+        """Return `correlate` of the turned base by a compiled loop."""
+        from . import _fused
+
+        out = np.zeros((self.n_kernels, base.shape[0]))
+        _fused.add_gaussians(base, v, self.gammas_, out)
+        return out
+
+    def keeps_base(self, n_values: int) -> bool:
+        """Distances over few features are recomputed faster than read back."""
+        return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
         """Every K(x, x) is 1."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
+#: Kernel values from which compiling the loops pays.
+FUSED_WORK = 2 * 10**8
 
 
 class OutOfTime(Exception):
@@ -75,26 +79,64 @@ class Gram:
 
     # -- the questions ------------------------------------------------------------
 
-    def correlate(self, v: FloatArray) -> FloatArray:
+    def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j), shape (n_kernels, n_centers): one pass.
 
-        Only rows with v_i != 0 take part.
+        Only rows with v_i != 0 take part, and only some centres where these are given.
         """
         active = np.flatnonzero(v)
-        self.n_values += self.n_kernels * self.n_centers * len(active)
+        n_centers = self.n_centers if centers is None else len(centers)
+        self.n_values += self.n_kernels * n_centers * len(active)
         weights = v[active]
-        return self._fold(active, lambda family, base, rows: family.correlate(base, weights[rows]))
+
+        fused = self.n_kernels * n_centers * len(active) >= FUSED_WORK and has_numba()
+        X_active = take_rows(self.X, active)
+
+        def work(cols: slice) -> FloatArray:
+            chosen = cols if centers is None else centers[cols]
+            out = np.zeros((self.n_kernels, len(range(n_centers)[cols])))
+            for f, family in enumerate(self.families):
+                mine = self.members_of(f)
+                if not (fused and family.has_fused):
+                    for rows in blocks(len(active), BLOCK_ROWS):
+                        base = self._base(f, active[rows], chosen)
+                        out[mine] += family.correlate(base, weights[rows])
+                    continue
+                points = take_rows(self.centers, chosen)
+                for rows in blocks(len(active), BLOCK_ROWS // 2):
+                    if self._bases[f] is None:
+                        base = family.base(points, take_rows(X_active, rows))
+                    else:
+                        base = np.ascontiguousarray(self._base(f, active[rows], chosen).T)
+                    out[mine] += family.correlate_fused(base, weights[rows])
+            return out
+
+        return np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+
+    def restricted(self, rows: IntArray, centers: IntArray) -> Gram:
+        """Return the same kernels over some of the rows and centres."""
+        part = copy(self)
+        part.X, part.centers = take_rows(self.X, rows), take_rows(self.centers, centers)
+        part.itself = take_rows(self.itself, rows)
+        part.n_rows, part.n_centers, part.n_values = len(rows), len(centers), 0
+        part._bases = [
+            None if base is None else base[np.ix_(rows, centers)] for base in self._bases
+        ]
+        return part
 
     def squares(self, v: FloatArray, f: int) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j)^2 for the members of family f."""
-        active = np.flatnonzero(v)
-        weights = v[active]
+        active, family = np.flatnonzero(v), self.families[f]
 
-        def fold(family: KernelFamily, base: FloatArray, rows: slice) -> FloatArray:
-            members = (family.member(base, k) for k in range(family.n_kernels))
-            return np.stack([weights[rows] @ (values * values) for values in members])
+        def work(cols: slice) -> FloatArray:
+            out = np.zeros((family.n_kernels, len(range(self.n_centers)[cols])))
+            for rows in blocks(len(active), BLOCK_ROWS):
+                base = self._base(f, active[rows], cols)
+                for k in range(family.n_kernels):
+                    out[k] += v[active[rows]] @ family.member(base, k) ** 2
+            return out
 
-        return self._fold(active, fold, [f])[self.members_of(f)]
+        return np.concatenate(self._map(work, self.n_centers, BLOCK_CENTERS), axis=1)
 
     def columns(
         self, kernels: IntArray, centers: IntArray, rows: IntArray | None = None
@@ -127,10 +169,13 @@ class Gram:
         """
         if rows is None:
             rows = np.arange(self.n_rows)
-        out = np.zeros((len(rows), *weights.shape[1:]))
-        for block in blocks(len(rows), BLOCK_ROWS):
-            out[block] = self.columns(kernels, centers, rows[block]) @ weights
-        return out
+
+        def work(block: slice) -> FloatArray:
+            return self.columns(kernels, centers, rows[block]) @ weights
+
+        if len(rows) == 0:
+            return np.zeros((0, *weights.shape[1:]))
+        return np.concatenate(self._map(work, len(rows), BLOCK_ROWS))
 
     def diagonal(self, f: int) -> FloatArray:
         """Return K_k(x_i, x_i) for the members of family f, shape (n_members, n_rows)."""
@@ -142,53 +187,54 @@ class Gram:
 
     # -- blocks ------------------------------------------------------------------------
 
-    def _fold(
-        self,
-        rows: IntArray,
-        fold: Callable[[KernelFamily, FloatArray, slice], FloatArray],
-        families: Sequence[int] | None = None,
-    ) -> FloatArray:
-        """Sum ``fold`` over row blocks, for every block of centres."""
-        out = np.zeros((self.n_kernels, self.n_centers))
+    def _map(self, work: Callable[[slice], Any], n: int, size: int) -> list[Any]:
+        """Do ``work`` for the blocks of range(n), shared by threads; stop at the deadline."""
 
-        def work(cols: slice) -> None:
+        def in_time(part: slice) -> Any:
             if self.deadline is not None and time.perf_counter() >= self.deadline:
                 raise OutOfTime
-            for f in range(len(self.families)) if families is None else families:
-                family, mine = self.families[f], self.members_of(f)
-                for block in blocks(len(rows), BLOCK_ROWS):
-                    base = self._base(f, rows[block], cols)
-                    out[mine, cols] += fold(family, base, block)
+            return work(part)
 
-        parts = list(blocks(self.n_centers, BLOCK_CENTERS))
-        if self.n_jobs > 1 and len(parts) > 1:
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                try:
-                    list(pool.map(work, parts))
-                except BaseException:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-        else:
-            for part in parts:
-                work(part)
-        return out
+        parts = list(blocks(n, size))
+        if self.n_jobs == 1 or len(parts) == 1:
+            return [in_time(part) for part in parts]
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            try:
+                return list(pool.map(in_time, parts))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def _base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
-        if self._bases is not None:
-            base = self._bases[f]
+        base = self._bases[f]
+        if base is not None:
             return base[rows, cols] if isinstance(cols, slice) else base[np.ix_(rows, cols)]
         return self.families[f].base(take_rows(self.X, rows), take_rows(self.centers, cols))
 
-    def _cached_bases(self, memory_limit: int) -> list[FloatArray] | None:
-        if 8 * self.n_rows * self.n_centers * len(self.families) > memory_limit:
-            return None
-        bases = []
+    def _cached_bases(self, memory_limit: int) -> list[FloatArray | None]:
+        """Return the bases worth keeping, as far as memory allows."""
+        bases: list[FloatArray | None] = []
+        n_values = self.n_rows * self.n_centers
         for family in self.families:
+            if 8 * n_values > memory_limit or not family.keeps_base(n_values):
+                bases.append(None)
+                continue
+            memory_limit -= 8 * n_values
             base = np.empty((self.n_rows, self.n_centers))
             for rows in blocks(self.n_rows, BLOCK_ROWS):
                 base[rows] = family.base(take_rows(self.X, rows), self.centers)
             bases.append(base)
         return bases
+
+
+@cache
+def has_numba() -> bool:
+    """Whether numba can be imported; asked only when there is work for it."""
+    try:
+        from . import _fused  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from .base import (
+    FEW_FEATURES,
+    SMALL_BASE,
     TILE_CENTERS,
     TILE_ROWS,
     FloatArray,
@@ -142,6 +144,24 @@ class Polynomial(KernelFamily):
                         degree += 1
                     out[k, cols] += weights @ power
         return out
+
+    @property
+    def has_fused(self) -> bool:  # type: ignore[override]
+        """Compiled loops exist up to degree 10."""
+        return int(self.degrees_.max()) <= 10
+
+    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
+        """Return `correlate` of the turned base by a compiled loop."""
+        from . import _fused
+
+        few = int(self.degrees_.max()) <= 5
+        out = np.zeros((5 if few else 10, base.shape[0]))
+        (_fused.add_powers_to_5 if few else _fused.add_powers_to_10)(base, v, out)
+        return np.asarray(out[self.degrees_ - 1])
+
+    def keeps_base(self, n_values: int) -> bool:
+        """Inner products of few features are recomputed faster than read back."""
+        return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
         """Return chosen columns; those of higher degree stay in a shrinking prefix."""

@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
 
-from ..kernels.base import FloatArray, IntArray
+from ..kernels.base import FloatArray
 from ..kernels.gram import OutOfTime
 from ..problem import Problem, Terms
 from ..solution import Solution
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
 
-COLUMNS_PER_ROUND = 40
-IDLE_ROUNDS = 6
-CROWDED_POOL = 400
-SETTLED_EXCESS = 1.2
+#: Kernel values that a pass may take before candidates are priced in between.
+CHEAP_PASS = 10**8
+CANDIDATES_RATIO = 20
+FEWEST_CANDIDATES = 1024
+CANDIDATE_ROUNDS = 20
+#: A problem is first solved, roughly, on every fourth row, and that one likewise.
+SUBSAMPLE_RATIO = 4
+SMALLEST_SUBSAMPLE = 1000
+SUBSAMPLE_TOL = 1e-3
 
 
 def solve_by_column_generation(
@@ -56,12 +62,14 @@ def solve_by_column_generation(
     try:
         master = Master(problem, deadline=deadline)
         u = problem.feasible_box(problem.w)
+        if start is None:
+            start = solve_subsample(problem, deadline=deadline)
         if start is not None and len(start.kernels):
+            decision = problem.decision(start)
+            best.offer_vote(start, decision)
+            master.start_from(decision)
             master.add_columns(start.kernels, start.centers)
-            answer = master.solve()
-            if answer is not None:
-                terms, u, decision = answer
-                best.offer_vote(terms, decision)
+            u = improve(master, best, u)
         for n_iter in count(1):
             u = problem.feasible_box(u)
             correlation = problem.correlate(u)
@@ -73,18 +81,11 @@ def solve_by_column_generation(
             if max_iter is not None and n_iter >= max_iter:
                 return best.solution(n_iter, "max-iter")
             excess = problem.excess(correlation)
-            kernels, centers = choose_columns(excess, master, tol)
-            if len(kernels) == 0:
+            if not master.add_worst(excess, tol):
                 return best.solution(n_iter, "precision")
-            master.settled = bool(excess.max() < SETTLED_EXCESS)
-            if len(master.kernels) > CROWDED_POOL:
-                master.drop_idle_columns(IDLE_ROUNDS)
-            master.add_columns(kernels, centers)
-            answer = master.solve()
-            if answer is None:
-                break
-            terms, u, decision = answer
-            best.offer_vote(terms, decision)
+            u = improve(master, best, u)
+            if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
+                u = price_candidates(master, best, u, excess, tol)
     except KeyboardInterrupt:
         raise SolverInterrupted(best.solution(n_iter, "interrupted")) from None
     except OutOfTime:
@@ -93,11 +94,47 @@ def solve_by_column_generation(
     return best.solution(n_iter, "time-limit" if late else "precision")
 
 
-def choose_columns(excess: FloatArray, master: Master, tol: float) -> tuple[IntArray, IntArray]:
-    """Return the columns that violate most: one kernel a centre, for variety."""
-    excess = np.where(master.member, 0.0, excess)
-    kernels = excess.argmax(axis=0)
-    worst = excess[kernels, np.arange(excess.shape[1])]
-    centers = np.argsort(-worst, kind="stable")[:COLUMNS_PER_ROUND]
-    centers = centers[worst[centers] > 1 + 0.1 * min(tol, 1e-6)]
-    return kernels[centers], centers
+def solve_subsample(problem: Problem, *, deadline: float | None) -> Terms | None:
+    """Return the vote of a quarter of the rows, roughly solved; None for small problems."""
+    n_rows = problem.n_rows // SUBSAMPLE_RATIO
+    if n_rows < SMALLEST_SUBSAMPLE:
+        return None
+    random = np.random.default_rng(0)
+    rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
+    n_centers = min(problem.gram.n_centers, n_rows)
+    centers = np.sort(random.permutation(problem.gram.n_centers)[:n_centers])
+    if len(np.unique(problem.y[rows])) < 2:
+        return None
+    part = problem.restricted(rows, centers)
+    terms = solve_by_column_generation(part, tol=SUBSAMPLE_TOL, deadline=deadline).terms
+    problem.gram.n_values += part.gram.n_values
+    return replace(terms, centers=centers[terms.centers])
+
+
+def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:
+    """Solve the master, offer its vote, and return its dual vector."""
+    answer = master.solve()
+    if answer is None:
+        raise OutOfTime
+    terms, u, decision = answer
+    best.offer_vote(terms, decision)
+    return u
+
+
+def price_candidates(
+    master: Master, best: Incumbent, u: FloatArray, excess: FloatArray, tol: float
+) -> FloatArray:
+    """Go on with the most promising centres only, while these have violated columns.
+
+    A full pass is needed to prove optimality, not to find the next columns.
+    """
+    problem = master.problem
+    n_candidates = max(FEWEST_CANDIDATES, problem.gram.n_centers // CANDIDATES_RATIO)
+    candidates = np.argsort(-excess.max(axis=0), kind="stable")[:n_candidates]
+    for _ in range(CANDIDATE_ROUNDS):
+        u = problem.feasible_box(u)
+        local = problem.excess(problem.correlate(u, candidates))
+        if not master.add_worst(local, tol, candidates):
+            break
+        u = improve(master, best, u)
+    return u

@@ -24,14 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
+from ..kernels.gram import BLOCK_ROWS, blocks
 from ..problem import Problem, Terms
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram
 from .lp import solve_lp
 from .refinement import solve_basis
 
+COLUMNS_PER_ROUND = 40
+IDLE_ROUNDS = 6
+CROWDED_POOL = 400
+SETTLED_EXCESS = 1.2
 FEWEST_ROWS = 300
 ROWS_PER_TERM = 4
 MARGIN_SLACK = 1e-9
+ROWS_PER_ROOT = 6
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
 
@@ -83,6 +89,27 @@ class Master:
         largest = np.abs(values).max(axis=1, initial=0.0)
         self.scale = np.concatenate([self.scale, np.where(largest > 0, largest, 1.0)])
 
+    def add_worst(self, excess: FloatArray, tol: float, candidates: IntArray | None = None) -> bool:
+        """Take in the columns that violate most, one kernel a centre for variety.
+
+        ``excess`` has a column for each centre, or for each of the ``candidates``. False when
+        no column outside the pool is violated.
+        """
+        if candidates is None:
+            candidates = np.arange(excess.shape[1])
+        excess = np.where(self.member[:, candidates], 0.0, excess)
+        kernels = excess.argmax(axis=0)
+        worst = excess[kernels, np.arange(len(candidates))]
+        order = np.argsort(-worst, kind="stable")[:COLUMNS_PER_ROUND]
+        order = order[worst[order] > 1 + 0.1 * min(tol, 1e-6)]
+        if len(order) == 0:
+            return False
+        self.settled = bool(worst[order[0]] < SETTLED_EXCESS)
+        if len(self.kernels) > CROWDED_POOL:
+            self.drop_idle_columns(IDLE_ROUNDS)
+        self.add_columns(kernels[order], candidates[order])
+        return True
+
     def drop_idle_columns(self, rounds: int) -> None:
         """Forget columns that had no weight for so many rounds (never one twice)."""
         keep = (self.idle < rounds) | (self.row_status != BASIC)
@@ -117,54 +144,88 @@ class Master:
 
     def solve(self) -> tuple[Terms, FloatArray, FloatArray] | None:
         """Return (terms, u, decision) optimal for the pool; None when no LP was solved."""
+        problem = self.problem
         free, high = self._choose_rows()
+        self._forget_rows(free)
+        offset = self._offset(np.flatnonzero(high))
         while True:
-            answer = self._solve_restricted(free, high)
+            answer = self._solve_restricted(free, high, offset)
             if answer is None:
                 if not high.any() or self._out_of_time():
                     return None
-                free, high = free | high, np.zeros_like(high)  # wrongly fixed: infeasible
-                continue
-            terms, u = answer
-            decision = self._decision(terms)
-            self.margins = self.problem.y * decision
-            wrong = ~free & np.where(
-                high, self.margins > 1 + MARGIN_SLACK, self.margins < 1 - MARGIN_SLACK
-            )
-            if not wrong.any() or self._out_of_time():
-                break
-            free, high = free | wrong, high & ~wrong
+                freed = self._nearest(high, 2 * int(free.sum()))  # wrongly fixed: infeasible
+            else:
+                terms, u = answer
+                decision = self._decision(terms)
+                self.margins = problem.y * decision
+                freed = ~free & np.where(
+                    high, self.margins > 1 + MARGIN_SLACK, self.margins < 1 - MARGIN_SLACK
+                )
+                if not freed.any() or self._out_of_time():
+                    break
+            lost = np.flatnonzero(freed & high)
+            offset = offset - self._columns_on(lost) @ (problem.y * problem.w)[lost]
+            free, high = free | freed, high & ~freed
         self.u = u
         self.idle = np.where(terms.weights != 0, 0, self.idle + 1)
         return terms, u, decision
+
+    def start_from(self, decision: FloatArray) -> None:
+        """Take a vote's values at the rows as a first guess of which samples are where."""
+        self.margins = self.problem.y * decision
+        inside = self.margins < 1
+        self.u = np.where(inside, self.problem.w, 0.0)
+        self.column_status = np.where(inside, UPPER, LOWER).astype(np.int8)
+        self.settled = True
 
     def _out_of_time(self) -> bool:
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def _choose_rows(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return masks of the rows that are variables and of those fixed at u = w."""
+        n = self.problem.n_rows
         inside = self.margins < 1
         basic = self.column_status == BASIC
-        n_near = max(FEWEST_ROWS, ROWS_PER_TERM * int(basic.sum()))
-        near = np.zeros(self.problem.n_rows, bool)
-        distance = np.abs(1 - self.margins)
-        if n_near < len(distance):
-            near[np.argpartition(distance, n_near)[:n_near]] = True
-        else:
-            near[:] = True
+        n_near = max(FEWEST_ROWS, ROWS_PER_TERM * int(basic.sum()), int(ROWS_PER_ROOT * n**0.5))
+        near = self._nearest(np.ones(n, bool), n_near)
         high = inside & ~near & ~basic
         if not self.settled or high.sum() <= max(n_near, MANY_INSIDE):
-            high[:] = False
-            return near | basic | inside | (self.u > 0), high
+            return near | basic | inside | (self.u > 0), np.zeros(n, bool)
         return near | basic, high
 
+    def _nearest(self, among: NDArray[np.bool_], n_near: int) -> NDArray[np.bool_]:
+        """Return the mask of the rows nearest to the margin among some."""
+        rows = np.flatnonzero(among)
+        if n_near >= len(rows):
+            return among.copy()
+        distance = np.abs(1 - self.margins[rows])
+        near = np.zeros_like(among)
+        near[rows[np.argpartition(distance, n_near)[:n_near]]] = True
+        return near
+
+    def _offset(self, fixed: IntArray) -> FloatArray:
+        """Return what the samples fixed at u = w add to the pool's rows."""
+        weights = (self.problem.y * self.problem.w)[fixed]
+        total = np.zeros(len(self.kernels))
+        for block in blocks(len(fixed), BLOCK_ROWS):
+            columns = self.problem.gram.columns(self.kernels, self.centers, fixed[block])
+            total += weights[block] @ columns
+        return total
+
+    def _forget_rows(self, keep: NDArray[np.bool_]) -> None:
+        """Drop stored values of rows that are no longer needed, where they are many."""
+        if self.problem.n_rows <= STORE_ALL_ROWS or len(self._stored) < 2 * keep.sum():
+            return
+        kept = keep[self._stored]
+        self._stored, self._values = self._stored[kept], self._values[:, kept]
+        self._where[:] = -1
+        self._where[self._stored] = np.arange(len(self._stored))
+
     def _solve_restricted(
-        self, free: NDArray[np.bool_], high: NDArray[np.bool_]
+        self, free: NDArray[np.bool_], high: NDArray[np.bool_], offset: FloatArray
     ) -> tuple[Terms, FloatArray] | None:
-        problem, rows = self.problem, np.flatnonzero(free)
+        problem, rows, fixed = self.problem, np.flatnonzero(free), np.flatnonzero(high)
         signed = self._columns_on(rows) * problem.y[rows]
-        fixed = np.flatnonzero(high)
-        offset = self._columns_on(fixed) @ (problem.y * problem.w)[fixed]
         penalties = problem.penalties[self.kernels]
         unit = self._unit(penalties, rows)
         row_scale = self.scale * unit
