@@ -6,7 +6,9 @@ An implementation of Voted Kernel Regularization (Cortes, Goyal, Kuznetsov and M
 from ._show_versions import show_versions
 from ._version import __version__
 from .classifier import VotedKernelClassifier
+from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Massart, Trace
+from .kernel_path import voted_kernel_path
 from .kernels import Gaussian, Polynomial, Precomputed, Similarity
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "Similarity",
     "Trace",
     "VotedKernelClassifier",
+    "VotedKernelClassifierCV",
     "__version__",
     "show_versions",
+    "voted_kernel_path",
 ]

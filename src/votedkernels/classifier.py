@@ -7,12 +7,8 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .fitted import describe_solutions, warn_user
-from .kernels import Gram
-from .kernels.base import FloatArray
 from .named_families import NamedFamiliesMixin
 from .problem import Problem
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -20,10 +16,11 @@ from .solution import Solution
 from .solvers import SOLVERS, Round, SolverInterrupted
 from .threads import single_blas_thread
 from .training import Training
-from .validation import check_parameters, validate_rows
+from .validation import check_parameters
+from .voting import VoteMixin
 
 
-class VotedKernelClassifier(CallbackSupportMixin, ClassifierMixin, NamedFamiliesMixin):
+class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin):
     r"""Sparse vote of kernel functions from many families, with a proof of optimality.
 
     Learns ``f(x) = sum_kj a_kj K_k(x, c_j)`` by minimising
@@ -147,8 +144,6 @@ class VotedKernelClassifier(CallbackSupportMixin, ClassifierMixin, NamedFamilies
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # -- learning ----------------------------------------------------------------------
-
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the vote.
@@ -215,36 +210,6 @@ class VotedKernelClassifier(CallbackSupportMixin, ClassifierMixin, NamedFamilies
             if progress.end_problem():
                 break
         progress.end()
-
-    # -- prediction --------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the vote f(x).
-
-        Parameters
-        ----------
-        X : rows, in the form they had at fit; for ``Precomputed()``, kernel values against
-            all training rows
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
-        """
-        check_is_fitted(self)
-        X = validate_rows(self, X, self.kernels_, reset=False)
-        centers = self.support_ if self.kernels_[0].pairwise else self.support_vectors_
-        gram = Gram(self.kernels_, X, centers, memory_limit=0)
-        decision = gram.vote(
-            self.term_kernel_indices_, self.term_support_indices_, self.term_weights_.T
-        )
-        decision += self.intercept_
-        return decision[:, 0] if decision.shape[1] == 1 else decision
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of each row: the sign, or the largest, of `decision_function`."""
-        decision = self.decision_function(X)
-        codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[codes]
 
 
 def _unsolved(problem: Problem) -> Solution:

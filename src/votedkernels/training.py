@@ -67,7 +67,7 @@ class Training:
         classes, codes = validate_labels(X, y)
         weights = validate_weights(sample_weight, X, codes)
         sample = canonical_sample(X, codes, weights, pairwise=families[0].pairwise)
-        factors = class_factors(estimator.class_weight, classes, sample)
+        factors = class_factors(estimator.class_weight, classes, sample.codes, sample.weights)
         rows = take_rows(X, sample.rows)
         for name, family in named:
             family.fit(rows, sample.weights)
@@ -133,7 +133,9 @@ def build_gram(
     )
 
 
-def class_factors(class_weight: Any, classes: Any, sample: CanonicalSample) -> FloatArray:
+def class_factors(
+    class_weight: Any, classes: Any, codes: IntArray, weights: FloatArray
+) -> FloatArray:
     """Return the factor of each class in the loss."""
     if class_weight is None:
         return np.ones(len(classes))
@@ -142,7 +144,7 @@ def class_factors(class_weight: Any, classes: Any, sample: CanonicalSample) -> F
             raise ValueError(
                 f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}."
             )
-        mass = np.bincount(sample.codes, weights=sample.weights, minlength=len(classes))
+        mass = np.bincount(codes, weights=weights, minlength=len(classes))
         return np.asarray(mass.sum() / (len(classes) * mass))
     unknown = [label for label in class_weight if label not in set(np.asarray(classes).tolist())]
     if unknown and len(unknown) == len(class_weight):

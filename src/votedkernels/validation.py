@@ -146,3 +146,15 @@ def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
             stacklevel=4,
         )
     return weights
+
+
+def check_penalties(values: Any, name: str, default: Sequence[float]) -> FloatArray:
+    """Return a grid of penalties as an array, checked."""
+    grid = np.asarray(default if values is None else values, dtype=np.float64)
+    if grid.ndim != 1 or len(grid) == 0:
+        raise ValueError(f"{name} must be a non-empty list of numbers, got {values!r}.")
+    if not (np.isfinite(grid).all() and (grid >= 0).all()):
+        raise ValueError(f"{name} must hold finite numbers >= 0, got {values!r}.")
+    if len(np.unique(grid)) < len(grid):
+        raise ValueError(f"{name} has repeated entries: {values!r}.")
+    return grid

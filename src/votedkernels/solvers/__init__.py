@@ -6,6 +6,7 @@ from ..solution import Solution
 from .column_generation import solve_by_column_generation
 from .full_lp import solve_by_full_lp
 from .incumbent import Round, SolverInterrupted
+from .master import Master
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "column-generation": solve_by_column_generation,
@@ -14,6 +15,7 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
 
 __all__ = [
     "SOLVERS",
+    "Master",
     "Round",
     "SolverInterrupted",
     "solve_by_column_generation",

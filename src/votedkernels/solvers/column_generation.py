@@ -40,6 +40,7 @@ def solve_by_column_generation(
     deadline: float | None = None,
     start: Terms | None = None,
     on_round: Callable[[Round], bool] | None = None,
+    master: Master | None = None,
 ) -> Solution:
     """Minimise F to a relative gap of ``tol``.
 
@@ -56,14 +57,21 @@ def solve_by_column_generation(
         Columns to start the pool with.
     on_round : callable, default=None
         Called with a `Round`; true asks to stop.
+    master : Master, default=None
+        The master of the same problem with other penalties, to go on from.
     """
     best = Incumbent(problem)
     n_iter = 0
     try:
-        master = Master(problem, deadline=deadline)
         u = problem.feasible_box(problem.w)
-        if start is None:
-            start = solve_subsample(problem, deadline=deadline)
+        if master is None:
+            master = Master(problem, deadline=deadline)
+            if start is None:
+                start = solve_subsample(problem, deadline=deadline)
+        else:
+            master.problem = problem
+            if len(master.kernels):
+                u = improve(master, best, u)
         if start is not None and len(start.kernels):
             decision = problem.decision(start)
             best.offer_vote(start, decision)

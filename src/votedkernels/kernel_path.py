@@ -1,0 +1,142 @@
+"""`voted_kernel_path`: the whole grid of penalties, as plain arrays."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from .classifier import VotedKernelClassifier
+from .kernels.base import FloatArray, take_rows
+from .path import DEFAULT_PENALTIES, Grid, solve_grid
+from .solvers import SOLVERS
+from .threads import single_blas_thread
+from .training import Training
+from .validation import check_parameters, check_penalties
+
+
+def voted_kernel_path(
+    X: Any,
+    y: Any,
+    kernels: Any = None,
+    *,
+    complexity_penalties: Any = None,
+    l1_penalties: Any = None,
+    sample_weight: Any = None,
+    **params: Any,
+) -> Bunch:
+    """Fit the vote for every pair of penalties, by hot restarts.
+
+    Parameters
+    ----------
+    X, y : training data, as for `VotedKernelClassifier.fit`
+    kernels : as for `VotedKernelClassifier`
+    complexity_penalties, l1_penalties : array-like, default=None
+        The grid; None is 1, 0.1, ..., 1e-6.
+    sample_weight : array-like of shape (n_samples,), default=None
+    **params
+        Other parameters of `VotedKernelClassifier`: complexity, centers, fit_intercept,
+        class_weight, tol, max_iter, time_limit, memory_limit, n_jobs, random_state.
+
+    Returns
+    -------
+    path : Bunch
+        ``complexity_penalties`` (n_l,), ``l1_penalties`` (n_b,);
+        ``objectives``, ``dual_bounds``, ``dual_gaps``, ``intercepts``, ``n_iter`` and
+        ``stop_reasons``, of shape (n_l, n_b, n_problems);
+        ``weights`` (n_l, n_b, n_problems, n_terms) over all terms that got a weight anywhere,
+        ``term_kernel_indices`` and ``term_support_indices`` (n_terms,);
+        ``support`` and ``support_vectors``, the training rows of these terms;
+        ``n_support`` (n_l, n_b), the number of support vectors of each model;
+        ``classes``, ``kernel_names``, ``complexities``.
+
+    Examples
+    --------
+    >>> from votedkernels import voted_kernel_path
+    >>> from votedkernels.datasets import make_waveform
+    >>> X, y = make_waveform(100, random_state=0)
+    >>> path = voted_kernel_path(X, y, complexity_penalties=[1e-1, 1e-2], l1_penalties=[1e-2])
+    >>> path.objectives.shape
+    (2, 1, 1)
+    """
+    started = time.perf_counter()
+    estimator = VotedKernelClassifier(kernels, **params)
+    check_parameters(estimator, SOLVERS)
+    if estimator.solver != "column-generation":
+        raise ValueError("voted_kernel_path has one solver, 'column-generation'.")
+    lambdas = check_penalties(complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES)
+    betas = check_penalties(l1_penalties, "l1_penalties", DEFAULT_PENALTIES)
+    limit = estimator.time_limit
+    deadline = None if limit is None else started + limit
+    with single_blas_thread():
+        training = Training.prepare(estimator, X, y, sample_weight, deadline=deadline)
+        grids = solve_grids(training, lambdas, betas, estimator, deadline)
+    return as_path(training, grids, lambdas, betas)
+
+
+def solve_grids(
+    training: Training,
+    lambdas: FloatArray,
+    betas: FloatArray,
+    estimator: Any,
+    deadline: float | None,
+) -> list[Grid]:
+    """Solve the grid of every one-vs-rest problem."""
+    return [
+        solve_grid(
+            problem,
+            training.complexities,
+            lambdas,
+            betas,
+            tol=estimator.tol,
+            max_iter=estimator.max_iter,
+            deadline=deadline,
+        )
+        for problem in training.problems(float(lambdas[0]), float(betas[0]))
+    ]
+
+
+def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: FloatArray) -> Bunch:
+    """Bring the grids of all problems over one set of terms."""
+    n_centers = training.gram.n_centers
+    keys = [grid.kernels * n_centers + grid.centers for grid in grids]
+    used = np.unique(np.concatenate(keys))
+    weights = np.zeros((len(lambdas), len(betas), len(grids), len(used)))
+    for problem, (grid, key) in enumerate(zip(grids, keys, strict=True)):
+        weights[:, :, problem, np.searchsorted(used, key)] = grid.weights
+    kernels, centers = np.divmod(used, n_centers)
+    support, positions = np.unique(training.center_numbers[centers], return_inverse=True)
+    voting = np.zeros((len(lambdas), len(betas), len(support)), bool)
+    has_weight = (weights != 0).any(axis=2)
+    for term, position in enumerate(positions):
+        voting[:, :, position] |= has_weight[:, :, term]
+    source = training.center_source
+    constants = np.stack([grid.intercepts for grid in grids], axis=-1)
+    empty = ~(weights != 0).any(axis=-1)
+    if len(grids) > 1 or not training.fit_intercept:
+        heavier = [float(p.w @ p.y) for p in training.problems(0.0, 0.0)]
+        constants = np.where(empty, heavier, constants)
+    objectives = np.stack([grid.objectives for grid in grids], axis=-1)
+    dual_bounds = np.stack([grid.dual_bounds for grid in grids], axis=-1)
+    return Bunch(
+        complexity_penalties=lambdas,
+        l1_penalties=betas,
+        objectives=objectives,
+        dual_bounds=dual_bounds,
+        dual_gaps=np.maximum(0.0, objectives - dual_bounds),
+        intercepts=constants,
+        n_iter=np.stack([grid.n_iter for grid in grids], axis=-1),
+        stop_reasons=np.stack([grid.stop_reasons for grid in grids], axis=-1),
+        weights=weights,
+        term_kernel_indices=kernels,
+        term_support_indices=positions,
+        support=support,
+        support_vectors=np.empty((0, 0)) if source is None else take_rows(source, support),
+        n_support=voting.sum(axis=-1),
+        classes=training.classes,
+        kernels=training.gram.families,
+        kernel_names=training.gram.names,
+        complexities=training.complexities,
+    )

@@ -1,0 +1,108 @@
+"""The whole grid of penalties by hot restarts.
+
+Going from pair to pair of (lambda, beta), only the bounds of the master LP change: the pool of
+columns, their values and the last basis stay. Each point of the grid is solved to its own
+certified gap, like a fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .kernels.base import FloatArray, IntArray
+from .problem import Problem
+from .solution import Solution
+from .solvers import Master, solve_by_column_generation
+
+#: The penalties of the paper's experiments.
+DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Solutions of one problem at every pair of penalties, over the union of their terms.
+
+    Attributes
+    ----------
+    kernels, centers : arrays of shape (n_terms,)
+        The columns that got a weight anywhere on the grid.
+    weights : array of shape (n_complexity_penalties, n_l1_penalties, n_terms)
+    intercepts, objectives, dual_bounds : arrays of shape (n_complexity_penalties, n_l1_penalties)
+    n_iter : array of the same shape
+    stop_reasons : array of str, of the same shape
+    """
+
+    kernels: IntArray
+    centers: IntArray
+    weights: FloatArray
+    intercepts: FloatArray
+    objectives: FloatArray
+    dual_bounds: FloatArray
+    n_iter: IntArray
+    stop_reasons: np.ndarray
+
+
+def solve_grid(
+    problem: Problem,
+    complexities: FloatArray,
+    complexity_penalties: FloatArray,
+    l1_penalties: FloatArray,
+    *,
+    tol: float,
+    max_iter: int | None = None,
+    deadline: float | None = None,
+    on_point: Callable[[Solution], bool] | None = None,
+) -> Grid:
+    """Solve a problem for every pair of penalties.
+
+    The penalties that ``problem`` has are not used. ``on_point`` is called after each pair;
+    true asks to stop, and the pairs not reached keep the empty vote.
+    """
+    shape = (len(complexity_penalties), len(l1_penalties))
+    solutions: dict[tuple[int, int], Solution] = {}
+    master = Master(problem, deadline=deadline)
+    for i, j in walk(complexity_penalties, l1_penalties):
+        penalties = complexity_penalties[i] * complexities + l1_penalties[j]
+        at_point = replace(problem, penalties=penalties)
+        solutions[i, j] = solve_by_column_generation(
+            at_point, tol=tol, max_iter=max_iter, deadline=deadline, master=master
+        )
+        if on_point is not None and on_point(solutions[i, j]):
+            break
+    return _as_grid(problem, shape, solutions)
+
+
+def walk(complexity_penalties: FloatArray, l1_penalties: FloatArray) -> Iterator[tuple[int, int]]:
+    """Go through the grid from large penalties to small, there and back along the rows."""
+    rows = np.argsort(-np.asarray(complexity_penalties), kind="stable")
+    columns = np.argsort(-np.asarray(l1_penalties), kind="stable")
+    for n_row, i in enumerate(rows):
+        for j in columns if n_row % 2 == 0 else columns[::-1]:
+            yield int(i), int(j)
+
+
+def _as_grid(
+    problem: Problem, shape: tuple[int, int], solutions: dict[tuple[int, int], Solution]
+) -> Grid:
+    n_centers = problem.gram.n_centers
+    keys = {at: s.terms.kernels * n_centers + s.terms.centers for at, s in solutions.items()}
+    used = np.unique(np.concatenate([np.zeros(0, np.intp), *keys.values()]))
+    empty = problem.empty_vote()
+    nothing = problem.objective(empty, np.full(problem.n_rows, empty.intercept))
+    weights = np.zeros((*shape, len(used)))
+    intercepts = np.full(shape, empty.intercept)
+    objectives, dual_bounds = np.full(shape, nothing), np.zeros(shape)
+    n_iter = np.zeros(shape, np.intp)
+    stop_reasons = np.full(shape, "interrupted", dtype="<U11")
+    for at, solution in solutions.items():
+        weights[at][np.searchsorted(used, keys[at])] = solution.terms.weights
+        intercepts[at] = solution.terms.intercept
+        objectives[at], dual_bounds[at] = solution.objective, solution.dual_bound
+        n_iter[at], stop_reasons[at] = solution.n_iter, solution.stop_reason
+    kernels, centers = np.divmod(used, n_centers)
+    return Grid(
+        kernels, centers, weights, intercepts, objectives, dual_bounds, n_iter, stop_reasons
+    )

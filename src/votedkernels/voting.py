@@ -1,0 +1,58 @@
+"""Prediction: only terms that have a weight are evaluated, in blocks of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .kernels import Gram, KernelFamily
+from .kernels.base import FloatArray, IntArray
+from .validation import validate_rows
+
+
+class VoteMixin(ClassifierMixin):
+    """`decision_function` and `predict` from the attributes of a fitted vote."""
+
+    classes_: Any
+    kernels_: list[KernelFamily]
+    support_: IntArray
+    support_vectors_: Any
+    term_weights_: FloatArray
+    term_kernel_indices_: IntArray
+    term_support_indices_: IntArray
+    intercept_: FloatArray
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the vote f(x).
+
+        Parameters
+        ----------
+        X : rows, in the form they had at fit; for ``Precomputed()``, kernel values against
+            all training rows
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+        """
+        check_is_fitted(self)
+        X = validate_rows(self, X, self.kernels_, reset=False)
+        centers = self.support_ if self.kernels_[0].pairwise else self.support_vectors_
+        gram = Gram(self.kernels_, X, centers, memory_limit=0)
+        decision = gram.vote(
+            self.term_kernel_indices_, self.term_support_indices_, self.term_weights_.T
+        )
+        decision += self.intercept_
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row: the sign, or the largest, of `decision_function`."""
+        return classes_of(self.decision_function(X), self.classes_)
+
+
+def classes_of(decision: FloatArray, classes: Any) -> Any:
+    """Return the class of each row: the sign, or the largest, of its votes."""
+    codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+    return np.asarray(classes)[codes]

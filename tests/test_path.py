@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier, voted_kernel_path
+from votedkernels.datasets import make_waveform
+from votedkernels.path import walk
+
+LAMBDAS, BETAS = (1e-1, 1e-2, 1e-3, 0.0), (1e-2, 1e-4)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_waveform(150, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def three_classes(data):
+    X, y = data
+    return X, np.where(X[:, 10] > np.quantile(X[:, 10], 0.7), 2, y)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_every_point_of_the_path_is_a_cold_fit(data, intercept):
+    X, y = data
+    kernels = [Polynomial((1, 2, 3)), Gaussian((0.3, 3.0))]
+    path = voted_kernel_path(
+        X,
+        y,
+        kernels,
+        complexity_penalties=LAMBDAS,
+        l1_penalties=BETAS,
+        fit_intercept=intercept,
+        tol=1e-9,
+    )
+    assert path.objectives.shape == (4, 2, 1)
+    assert (path.stop_reasons == "optimal").all()
+    assert (path.dual_gaps <= 1e-9 * path.objectives).all()
+    for i, lam in enumerate(LAMBDAS):
+        for j, beta in enumerate(BETAS):
+            model = VotedKernelClassifier(
+                kernels,
+                complexity_penalty=lam,
+                l1_penalty=beta,
+                fit_intercept=intercept,
+                tol=1e-9,
+            ).fit(X, y)
+            assert path.objectives[i, j, 0] == pytest.approx(model.objective_, rel=1e-8)
+
+
+def test_weights_and_support_describe_the_models(three_classes):
+    X, y = three_classes
+    path = voted_kernel_path(
+        X, y, Polynomial((1, 2)), complexity_penalties=LAMBDAS, l1_penalties=BETAS
+    )
+    assert path.weights.shape == (4, 2, 3, len(path.term_kernel_indices))
+    np.testing.assert_array_equal(path.support_vectors, X[path.support])
+    # The objective of every model, by hand from what the path says of it.
+    gamma = path.kernels[0].gamma_
+    base = gamma * X @ path.support_vectors.T + 1
+    columns = base[:, path.term_support_indices] ** (1 + path.term_kernel_indices)
+    penalties = np.add.outer(np.outer(LAMBDAS, path.complexities), BETAS).transpose(0, 2, 1)
+    for i, j, c in np.ndindex(4, 2, 3):
+        signs = np.where(y == path.classes[c], 1, -1)
+        a = path.weights[i, j, c]
+        value = np.maximum(0, 1 - signs * (columns @ a)).mean()
+        value += penalties[i, j, path.term_kernel_indices] @ np.abs(a)
+        assert value == pytest.approx(path.objectives[i, j, c], rel=1e-9)
+        voting = path.term_support_indices[(path.weights[i, j] != 0).any(axis=0)]
+        assert path.n_support[i, j] == len(set(voting))
+
+
+def test_walk_visits_every_point_once_from_large_to_small():
+    points = list(walk(np.array([0.1, 1.0]), np.array([1e-3, 1e-1, 1e-2])))
+    assert points == [(1, 1), (1, 2), (1, 0), (0, 0), (0, 2), (0, 1)]
+
+
+def test_strings_have_a_path():
+    def shared_letters(A, B):
+        return np.array([[len(set(a) & set(b)) - len(a) / 9 for b in B] for a in A])
+
+    words = ["apple", "pear", "plum", "fig", "cat", "dog", "cow", "hen", "lime", "goat"]
+    y = [1, 1, 1, 1, 0, 0, 0, 0, 1, 0]
+    path = voted_kernel_path(words, y, Similarity(shared_letters), l1_penalties=[0.01, 0.001])
+    assert (path.dual_gaps <= 1e-6 * path.objectives).all()
+    assert [words[i] for i in path.support] == path.support_vectors
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"complexity_penalties": []}, "complexity_penalties must be a non-empty list"),
+        ({"l1_penalties": [-1.0]}, "l1_penalties must hold finite numbers >= 0"),
+        ({"l1_penalties": [1.0, 1.0]}, "l1_penalties has repeated entries"),
+        ({"solver": "lp"}, "one solver"),
+        ({"memory_limit": "1MB"}, "memory_limit='1MB' is too small"),
+        ({"sample_weight": [1.0]}, "sample_weight"),
+    ],
+)
+def test_bad_input_is_refused_before_work(data, params, message):
+    with pytest.raises(ValueError, match=message):
+        voted_kernel_path(*data, **params)
+
+
+def test_time_limit_leaves_the_empty_vote_where_it_was_not_reached(data):
+    path = voted_kernel_path(*data, time_limit=0.0)
+    assert (path.objectives <= 1 + 1e-12).all()
+    assert (path.stop_reasons == "time-limit").any()

@@ -1,0 +1,35 @@
+import warnings
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from votedkernels import Gaussian, Precomputed, VotedKernelClassifier, VotedKernelClassifierCV
+from votedkernels.solvers import SOLVERS
+
+ESTIMATORS = {
+    "default": VotedKernelClassifier(),
+    "gaussian": VotedKernelClassifier(Gaussian()),
+    "precomputed": VotedKernelClassifier(Precomputed()),
+    "intercept": VotedKernelClassifier(fit_intercept=True),
+    "search": VotedKernelClassifierCV(complexity_penalties=(0.1, 1e-3), l1_penalties=(1.0, 1e-3)),
+    "search precomputed": VotedKernelClassifierCV(Precomputed(), l1_penalties=(1.0, 1e-3)),
+} | {
+    solver: VotedKernelClassifier(solver=solver)
+    for solver in SOLVERS
+    if solver != VotedKernelClassifier().solver
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_check_of_scikit_learn_passes(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(ESTIMATORS[name], on_skip=None, on_fail=None)
+    # A skipped check is a failed one: the packages it needs are among the test packages.
+    others = {
+        result["check_name"]: (result["status"], str(result["exception"]))
+        for result in results
+        if result["status"] != "passed"
+    }
+    assert not others
+    assert len(results) >= 40
