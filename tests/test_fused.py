@@ -10,7 +10,7 @@ FAMILIES = [
     Polynomial(gamma=0.2),
     Polynomial((1, 4, 10), gamma=0.2, coef0=-0.5),
     Gaussian(unit=0.1),
-    Gaussian((1e-6, 1.0, 300.0), unit=1.0),
+    Gaussian((1e-6, 1.0, 20.0), unit=1.0),
 ]
 
 

@@ -13,7 +13,7 @@ from .named_families import NamedFamiliesMixin
 from .problem import Problem
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .solution import Solution
-from .solvers import SOLVERS, Round, SolverInterrupted
+from .solvers import SOLVERS, Round, SolverInterrupted, check_memory_of_full_lp
 from .threads import single_blas_thread
 from .training import Training
 from .validation import check_parameters
@@ -168,6 +168,8 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         with single_blas_thread():
             training = Training.prepare(self, X, y, sample_weight, deadline=deadline)
             problems = training.problems(self.complexity_penalty, self.l1_penalty)
+            if self.solver == "lp":
+                check_memory_of_full_lp(problems[0], self.memory_limit)
             solutions = [_unsolved(problem) for problem in problems]
 
             def describe(partial: list[Solution]) -> dict[str, Any]:
@@ -178,6 +180,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
                 self._solve(problems, solutions, deadline, progress, describe)
             finally:  # Ctrl-C too leaves the best model so far, and goes on
                 self.__dict__.update(describe(solutions))
+            progress.end()
         warn_user(problems, solutions, self.tol)
         return self
 
@@ -209,7 +212,6 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
                 raise KeyboardInterrupt from None
             if progress.end_problem():
                 break
-        progress.end()
 
 
 def _unsolved(problem: Problem) -> Solution:

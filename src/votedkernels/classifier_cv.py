@@ -30,6 +30,7 @@ from .named_families import NamedFamiliesMixin
 from .path import DEFAULT_PENALTIES
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .solvers import SOLVERS
+from .stack import user_stacklevel
 from .training import class_factors
 from .validation import (
     check_parameters,
@@ -359,5 +360,5 @@ class VotedKernelClassifierCV(CallbackSupportMixin, VoteMixin, NamedFamiliesMixi
                 f"gaps up to {gaps.max():.2g}, above tol={self.tol:.2g}; "
                 "see cv_results_['max_relative_gap'].",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=user_stacklevel(),
             )

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .kernels.base import IntArray, take_rows
 from .problem import Problem
 from .solution import Solution
+from .stack import user_stacklevel
 from .training import Training
 
 
@@ -98,18 +99,18 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
             )
         elif reason in ("time-limit", "max-iter"):
             message += f" Give a larger {reason.replace('-', '_')}, or a larger tol."
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warnings.warn(message, ConvergenceWarning, stacklevel=user_stacklevel())
     if not penalties.any():
         warnings.warn(
             "No kernel has a penalty (complexity_penalty and l1_penalty are 0): the solution is "
             "not unique, and nothing is proved about it unless the objective is 0.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     elif all(s.is_optimal(tol) and len(s.terms.kernels) == 0 for s in solutions):
         warnings.warn(
             "The penalties are so large that no kernel gets a weight: the model predicts the "
             "heavier class everywhere. Use smaller complexity_penalty and l1_penalty.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )

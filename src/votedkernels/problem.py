@@ -112,9 +112,3 @@ class Problem:
             return Terms.none()
         heavier = 1.0 if self.w @ self.y >= 0 else -1.0
         return Terms(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0), heavier)
-
-    def precision_floor(self, largest: FloatArray) -> float:
-        """Return the relative gap below which double precision proves nothing."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = largest / self.penalties
-        return float(2e-16 * np.nan_to_num(ratio, nan=0.0).max(initial=0.0))

@@ -46,8 +46,9 @@ def canonical_sample(
     ordered = True
     if pairwise:
         # Shuffling a kernel matrix shuffles its columns too: keep the order given.
-        points, ordered = _number_by_hash(X, alive), False
-        columns = _number_by_hash(X.T, alive)
+        living, everyone = X[np.ix_(alive, alive)], np.arange(len(alive))
+        points, ordered = _number_by_hash(living, everyone), False
+        columns = _number_by_hash(living.T, everyone)
     elif sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
         points = columns = _number_by_hash(X, alive)
     else:

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from .complexity import measure_complexities
 from .kernels import Gram, clone_families
 from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
-from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY
+from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
 from .memory import parse_memory
 from .problem import Problem
 from .sample import CanonicalSample, canonical_sample
@@ -76,6 +76,10 @@ class Training:
         centers, numbers = choose_centers(estimator, X, sample, families)
         gram = build_gram(estimator, families, rows, centers, sample)
         gram.deadline = deadline
+        try:
+            complexities = measure_complexities(estimator.complexity, gram, sample.weights)
+        except OutOfTime:  # no penalties, so no solver will run either
+            complexities = np.full(gram.n_kernels, np.nan)
         w = sample.weights * factors[sample.codes]
         own = estimator.centers is not None and np.ndim(estimator.centers) > 0
         return cls(
@@ -83,7 +87,7 @@ class Training:
             gram=gram,
             codes=sample.codes,
             w=w / w.sum(),
-            complexities=measure_complexities(estimator.complexity, gram, sample.weights),
+            complexities=complexities,
             center_numbers=numbers,
             center_source=None if families[0].pairwise else centers if own else X,
             fit_intercept=bool(estimator.fit_intercept),

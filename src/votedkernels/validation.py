@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows
 from .memory import parse_memory
+from .stack import user_stacklevel
 
 
 def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
@@ -143,7 +144,7 @@ def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
             "the sample is taken to be smaller than one row. Multiply them if they were "
             "normalised.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=user_stacklevel(),
         )
     return weights
 

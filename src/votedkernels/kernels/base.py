@@ -50,7 +50,9 @@ def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
         mean = float((X.T @ sample_weight).sum()) / total
         return max(float((X.multiply(X).T @ sample_weight).sum()) / total - mean * mean, 0.0)
     mean = float((sample_weight @ X).sum()) / total
-    return float((sample_weight @ (X - mean) ** 2).sum()) / total
+    variance = float((sample_weight @ (X - mean) ** 2).sum()) / total
+    # A constant table differs from its mean by rounding only.
+    return variance if variance > (8 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
 
 
 def resolve_scale(
@@ -70,7 +72,7 @@ def resolve_scale(
 def inner_products(X: Any, centers: Any) -> FloatArray:
     """Return the dense matrix of x.c for dense or sparse rows and centres."""
     product = X @ centers.T
-    return np.asarray(product.toarray() if sparse.issparse(product) else product, dtype=np.float64)
+    return np.asarray(product.toarray() if sparse.issparse(product) else product)
 
 
 class KernelFamily(BaseEstimator):
@@ -114,6 +116,12 @@ class KernelFamily(BaseEstimator):
         """Return the values of member k, elementwise from the base."""
         raise NotImplementedError
 
+    def largest(self, X: Any, centers: Any) -> FloatArray:
+        """Return a bound of |K_k| on these points for each member, or about."""
+        few = range(min(count_rows(X), 256)), range(min(count_rows(centers), 256))
+        base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
+        return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
+
     def check_range(self, X: Any, centers: Any) -> None:
         """Raise where a member would overflow on these points."""
 
@@ -149,8 +157,18 @@ class KernelFamily(BaseEstimator):
         """Return the columns K_{members[t]}(., c_{positions[t]}), shape (n_rows, n_terms)."""
         out = np.empty((base.shape[0], len(members)))
         for k in np.unique(members):
-            chosen = members == k
-            out[:, chosen] = self.member(base[:, positions[chosen]], int(k))
+            chosen = np.flatnonzero(members == k)
+            out[:, chosen] = self.member(np.take(base, positions[chosen], axis=1), int(k))
+        return out
+
+    def vote(
+        self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
+    ) -> FloatArray:
+        """Return `columns` times weights, without keeping the columns."""
+        out = np.zeros((base.shape[0], *weights.shape[1:]))
+        for k in np.unique(members):
+            chosen = np.flatnonzero(members == k)
+            out += self.member(np.take(base, positions[chosen], axis=1), int(k)) @ weights[chosen]
         return out
 
 

@@ -105,6 +105,10 @@ class Gaussian(KernelFamily):
         """Distances over few features are recomputed faster than read back."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
+    def largest(self, X: Any, centers: Any) -> FloatArray:
+        """No value exceeds 1."""
+        return np.ones(self.n_kernels)
+
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
         """Every K(x, x) is 1."""
         return np.ones((self.n_kernels, X.shape[0]))

@@ -22,6 +22,7 @@ from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 # The partition into blocks is fixed, so that sums do not depend on the number of threads.
 BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
+VOTE_ROWS = 512  # a block of votes stays in cache
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: Kernel values from which compiling the loops pays.
@@ -145,15 +146,10 @@ class Gram:
         if rows is None:
             rows = np.arange(self.n_rows)
         out = np.empty((len(rows), len(kernels)))
-        for f, family in enumerate(self.families):
-            terms = np.flatnonzero(self._family_of[kernels] == f)
-            if len(terms) == 0:
-                continue
-            used, positions = np.unique(centers[terms], return_inverse=True)
-            members = self._member_of[kernels[terms]]
+        for f, terms, members, used, positions in self._terms_by_family(kernels, centers):
             for block in blocks(len(rows), BLOCK_ROWS):
                 base = self._base(f, rows[block], used)
-                out[block, terms] = family.columns(base, members, positions)
+                out[block, terms] = self.families[f].columns(base, members, positions)
         return out
 
     def vote(
@@ -167,15 +163,35 @@ class Gram:
 
         ``weights`` may have a second axis, for several votes over the same terms.
         """
-        if rows is None:
-            rows = np.arange(self.n_rows)
+        n = self.n_rows if rows is None else len(rows)
+        used_by_family = list(self._terms_by_family(kernels, centers))
 
         def work(block: slice) -> FloatArray:
-            return self.columns(kernels, centers, rows[block]) @ weights
+            out = np.zeros((len(range(n)[block]), *weights.shape[1:]))
+            mine = np.arange(n)[block] if rows is None else rows[block]
+            for f, terms, members, used, positions in used_by_family:
+                base = self._base(f, mine, used)
+                out += self.families[f].vote(base, members, positions, weights[terms])
+            return out
 
-        if len(rows) == 0:
+        if n == 0:
             return np.zeros((0, *weights.shape[1:]))
-        return np.concatenate(self._map(work, len(rows), BLOCK_ROWS))
+        return np.concatenate(self._map(work, n, VOTE_ROWS))
+
+    def _terms_by_family(
+        self, kernels: IntArray, centers: IntArray
+    ) -> Iterator[tuple[int, IntArray, IntArray, IntArray, IntArray]]:
+        """Give (family, its terms, their members, the centres used, their positions in these)."""
+        for f in range(len(self.families)):
+            terms = np.flatnonzero(self._family_of[kernels] == f)
+            if len(terms):
+                used, positions = np.unique(centers[terms], return_inverse=True)
+                yield f, terms, self._member_of[kernels[terms]], used, positions
+
+    def largest(self) -> FloatArray:
+        """Return a bound of |K_k| for each kernel, or about."""
+        parts = [family.largest(self.X, self.centers) for family in self.families]
+        return np.concatenate(parts)
 
     def diagonal(self, f: int) -> FloatArray:
         """Return K_k(x_i, x_i) for the members of family f, shape (n_members, n_rows)."""

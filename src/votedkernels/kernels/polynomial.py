@@ -97,10 +97,18 @@ class Polynomial(KernelFamily):
             power *= base
         return power
 
-    def check_range(self, X: Any, centers: Any) -> None:
-        """Raise where the highest degree overflows (by Cauchy-Schwarz, before any work)."""
+    def _largest_base(self, X: Any, centers: Any) -> float:
+        """Return a bound of |gamma x.c + coef0|, by Cauchy-Schwarz."""
         norms = [math.sqrt(float(_squared_norms(A).max(initial=0.0))) for A in (X, centers)]
-        largest = self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
+        return self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
+
+    def largest(self, X: Any, centers: Any) -> FloatArray:
+        """Return a bound of |K_k| for each degree."""
+        return np.asarray(self._largest_base(X, centers) ** self.degrees_.astype(np.float64))
+
+    def check_range(self, X: Any, centers: Any) -> None:
+        """Raise where the highest degree overflows, before any work."""
+        largest = self._largest_base(X, centers)
         if largest > 1 and math.isfinite(largest):
             limit = LARGEST_EXPONENT / math.log10(largest)
         else:
@@ -163,6 +171,12 @@ class Polynomial(KernelFamily):
         """Inner products of few features are recomputed faster than read back."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
+    def vote(
+        self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
+    ) -> FloatArray:
+        """Return `columns`, which share their powers, times weights."""
+        return np.asarray(self.columns(base, members, positions) @ weights)
+
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
         """Return chosen columns; those of higher degree stay in a shrinking prefix."""
         degrees = self.degrees_[members]
@@ -180,4 +194,4 @@ class Polynomial(KernelFamily):
 def _squared_norms(X: Any) -> FloatArray:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X), dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->i", X, X))

@@ -40,7 +40,11 @@ class Precomputed(KernelFamily):
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return the columns of X that the centres name."""
-        return np.asarray(X[:, centers], dtype=np.float64)
+        return np.asarray(X[:, centers])
+
+    def largest(self, X: Any, centers: Any) -> FloatArray:
+        """Return the largest value in absolute value."""
+        return np.array([np.abs(X[:, centers]).max(initial=0.0)])
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return the base itself."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..solution import Solution
 from .column_generation import solve_by_column_generation
-from .full_lp import solve_by_full_lp
+from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .incumbent import Round, SolverInterrupted
 from .master import Master
 
@@ -18,6 +18,7 @@ __all__ = [
     "Master",
     "Round",
     "SolverInterrupted",
+    "check_memory_of_full_lp",
     "solve_by_column_generation",
     "solve_by_full_lp",
 ]

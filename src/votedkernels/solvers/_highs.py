@@ -59,14 +59,14 @@ def solve_highs(
 
 def _run_in_slices(highs: Any, solver: str, end: float) -> Any:
     """Run until done or ``end``; between slices Python sees signals."""
-    iterations = -1
+    piece = SLICE_SECONDS
     while True:
         remaining = end - time.perf_counter()
         if remaining <= 0:
             return highspy.HighsModelStatus.kTimeLimit
         # A slice of the interior point method cannot be resumed.
-        piece = remaining if solver == "ipm" else min(SLICE_SECONDS, remaining)
-        highs.setOptionValue("time_limit", highs.getRunTime() + piece)
+        slice_end = remaining if solver == "ipm" else min(piece, remaining)
+        highs.setOptionValue("time_limit", highs.getRunTime() + slice_end)
         try:
             highs.run()
         except Exception:  # whatever it throws, another method is tried
@@ -74,10 +74,8 @@ def _run_in_slices(highs: Any, solver: str, end: float) -> Any:
         status = highs.getModelStatus()
         if status != highspy.HighsModelStatus.kTimeLimit:
             return status
-        done = highs.getInfo().simplex_iteration_count
-        if done == 0 and iterations == 0:  # two slices without a pivot: it hangs
-            return status
-        iterations = done
+        if highs.getInfo().simplex_iteration_count <= 0:
+            piece *= 2  # too short even to set the method up
 
 
 def _load(lp: LinearProgram) -> Any:

@@ -83,23 +83,23 @@ def solve_by_column_generation(
             correlation = problem.correlate(u)
             best.offer_dual(u, correlation)
             if on_round is not None and on_round(best.round(n_iter)):
-                return best.solution(n_iter, "interrupted")
+                return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):
-                return best.solution(n_iter, "optimal")
+                return best.verified(n_iter, "optimal", tol)
             if max_iter is not None and n_iter >= max_iter:
-                return best.solution(n_iter, "max-iter")
+                return best.verified(n_iter, "max-iter", tol)
             excess = problem.excess(correlation)
             if not master.add_worst(excess, tol):
-                return best.solution(n_iter, "precision")
+                return best.verified(n_iter, "precision", tol)
             u = improve(master, best, u)
             if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
                 u = price_candidates(master, best, u, excess, tol)
     except KeyboardInterrupt:
-        raise SolverInterrupted(best.solution(n_iter, "interrupted")) from None
+        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:
         pass
     late = deadline is not None and time.perf_counter() >= deadline
-    return best.solution(n_iter, "time-limit" if late else "precision")
+    return best.verified(n_iter, "time-limit" if late else "precision", tol)
 
 
 def solve_subsample(problem: Problem, *, deadline: float | None) -> Terms | None:

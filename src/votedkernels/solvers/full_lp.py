@@ -15,7 +15,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..kernels.gram import OutOfTime
+from ..kernels.gram import DEFAULT_MEMORY, OutOfTime
+from ..memory import parse_memory
 from ..problem import Problem, Terms
 from ..solution import Solution
 from ._highs import solve_highs
@@ -28,10 +29,17 @@ LP_SECONDS = 24 * 3600.0
 BYTES_PER_ENTRY = 40
 
 
-def estimate_full_lp_bytes(problem: Problem) -> int:
-    """Return the memory that the whole LP takes, about."""
+def check_memory_of_full_lp(problem: Problem, memory_limit: int | str | None) -> None:
+    """Raise where the whole LP would take more than the limit."""
     gram = problem.gram
-    return BYTES_PER_ENTRY * problem.n_rows * (2 * gram.n_kernels * gram.n_centers)
+    needed = BYTES_PER_ENTRY * problem.n_rows * 2 * gram.n_kernels * gram.n_centers
+    allowed = DEFAULT_MEMORY if memory_limit is None else parse_memory(memory_limit)
+    if needed > allowed:
+        raise ValueError(
+            f"solver='lp' would take about {needed / 1e9:.2g}GB here, above "
+            f"memory_limit={memory_limit!r} ({allowed / 1e9:.2g}GB); use "
+            "solver='column-generation', or a larger memory_limit."
+        )
 
 
 def solve_by_full_lp(
@@ -46,6 +54,7 @@ def solve_by_full_lp(
     """Minimise F by one linear program; ``max_iter`` and ``start`` are not used."""
     best = Incumbent(problem)
     try:
+        _check_time(deadline)
         gram, n = problem.gram, problem.n_rows
         kernels = np.repeat(np.arange(gram.n_kernels), gram.n_centers)
         centers = np.tile(np.arange(gram.n_centers), gram.n_kernels)
@@ -69,6 +78,7 @@ def solve_by_full_lp(
             row_lower=np.ones(n),
             row_upper=np.full(n, np.inf),
         )
+        _check_time(deadline)
         end = time.perf_counter() + LP_SECONDS if deadline is None else deadline
         result = _solve_whole(lp, end)
         if result is not None:
@@ -83,13 +93,18 @@ def solve_by_full_lp(
             if on_round is not None:
                 on_round(best.round(1))
     except KeyboardInterrupt:
-        raise SolverInterrupted(best.solution(1, "interrupted")) from None
+        raise SolverInterrupted(best.verified(1, "interrupted", tol)) from None
     except OutOfTime:
         pass
     if best.is_optimal(tol):
-        return best.solution(1, "optimal")
+        return best.verified(1, "optimal", tol)
     late = deadline is not None and time.perf_counter() >= deadline
-    return best.solution(1, "time-limit" if late else "precision")
+    return best.verified(1, "time-limit" if late else "precision", tol)
+
+
+def _check_time(deadline: float | None) -> None:
+    if deadline is not None and time.perf_counter() >= deadline:
+        raise OutOfTime
 
 
 def _solve_whole(lp: LinearProgram, end: float) -> LPResult | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..certificate import verify
 from ..kernels.base import FloatArray
 from ..problem import Problem, Terms
 from ..solution import Solution
@@ -70,6 +71,16 @@ class Incumbent:
     def round(self, n_iter: int) -> Round:
         """Return the best so far as a report."""
         return Round(n_iter, self.solution(n_iter, "interrupted"))
+
+    def verified(self, n_iter: int, stop_reason: str, tol: float) -> Solution:
+        """Return the best so far, its values safe from rounding; never worse than no vote."""
+        solution = verify(self.problem, self.solution(n_iter, stop_reason), tol)
+        nothing = Incumbent(self.problem)
+        if solution.objective > nothing.objective:
+            return replace(
+                solution, terms=nothing.terms, objective=nothing.objective, stop_reason="precision"
+            )
+        return solution
 
     def solution(self, n_iter: int, stop_reason: str) -> Solution:
         """Return the best so far as a solution."""

@@ -1,0 +1,94 @@
+"""The certificate where double precision is in doubt.
+
+F and D are sums in double precision. Their rounding errors, relative to F, are about
+
+    eps * sum_t |a_t| max|K_t| / F      (the votes, where large terms cancel)
+    eps * sum_i u_i * max_k max|K_k| / L_k      (the dual constraints)
+
+which is nothing on ordinary data, and everything for kernels of size 1e20 with a penalty of
+1e-3. Where it comes near to what is to be proved, both values are computed once more in
+extended precision (`numpy.longdouble`), by the simplest code there is. Problems too large for
+that get their bound lowered by the error instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .kernels.base import FloatArray, take_rows
+from .kernels.gram import blocks
+from .problem import Problem
+from .solution import Solution
+
+#: Rounding errors pile up: this many units in the last place are taken for one sum.
+ULPS = 100
+#: Kernel values that may be computed in extended precision.
+EXTENDED_VALUES = 4 * 10**7
+EXTENDED_ROWS = 256
+
+
+def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
+    """Return the solution with values that rounding cannot have spoiled."""
+    doubt = rounding_error(problem, solution)
+    relative_gap = solution.gap / solution.objective if solution.objective > 0 else 0.0
+    if doubt <= max(0.1 * tol, 0.01 * relative_gap):
+        return solution
+    gram = problem.gram
+    if gram.n_kernels * gram.n_rows * gram.n_centers <= EXTENDED_VALUES:
+        objective, bound = extended_values(problem, solution)
+    else:
+        objective = solution.objective
+        bound = max(0.0, solution.dual_bound - doubt * objective)
+    reason = solution.stop_reason
+    if reason == "optimal" and objective - bound > tol * objective:
+        reason = "precision"
+    return replace(solution, objective=objective, dual_bound=bound, stop_reason=reason)
+
+
+def rounding_error(problem: Problem, solution: Solution) -> float:
+    """Return about how much rounding may have changed F and D, relative to F."""
+    if solution.objective == 0 or len(solution.terms.kernels) == 0:
+        return 0.0
+    largest = problem.gram.largest()
+    terms, eps = solution.terms, ULPS * float(np.finfo(np.float64).eps)
+    votes = float(np.abs(terms.weights) @ largest[terms.kernels]) / solution.objective
+    priced = problem.penalties > 0
+    ratios = largest[priced] / problem.penalties[priced]
+    return eps * max(votes, float(solution.dual.sum()) * float(ratios.max(initial=0.0)))
+
+
+def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]:
+    """Return (F, D) of a solution, in extended precision from the data."""
+    gram, terms = problem.gram, solution.terms
+    u = problem.feasible_box(solution.dual).astype(np.longdouble)
+    y = problem.y.astype(np.longdouble)
+    f = np.full(gram.n_rows, np.longdouble(terms.intercept))
+    correlation = np.zeros((gram.n_kernels, gram.n_centers), np.longdouble)
+    centers = _widen(gram.centers)
+    for number, family in enumerate(gram.families):
+        members = gram.members_of(number)
+        for rows in blocks(gram.n_rows, EXTENDED_ROWS):
+            base = family.base(_widen(take_rows(gram.X, rows)), centers)
+            base = base.astype(np.longdouble, copy=False)
+            for k, member in enumerate(members):
+                values = family.member(base, k)
+                correlation[member] += (u * y)[rows] @ values
+                mine = terms.kernels == member
+                f[rows] += values[:, terms.centers[mine]] @ terms.weights[mine]
+    loss = problem.w @ np.maximum(0, 1 - y * f)
+    price = problem.penalties[terms.kernels] @ np.abs(terms.weights.astype(np.longdouble))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = np.nan_to_num(np.abs(correlation) / problem.penalties[:, None], posinf=np.inf)
+    return float(loss + price), float(u.sum() / max(1, excess.max()))
+
+
+def _widen(X: Any) -> FloatArray:
+    """Numbers in extended precision; sparse matrices, objects and column numbers as they are."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        return X.astype(np.longdouble)
+    if hasattr(X, "toarray"):
+        return np.asarray(X.toarray()).astype(np.longdouble)
+    return X  # type: ignore[no-any-return]

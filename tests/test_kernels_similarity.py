@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier
+
+
+def dot(A, B):
+    return A @ B.T
+
+
+def letters(A, B):
+    return np.array([[len(set(a) & set(b)) / len(set(b)) for b in B] for a in A])
+
+
+@pytest.fixture
+def table():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, 1, 0)
+
+
+WORDS = ["stone", "rock", "pebble", "cliff", "river", "brook", "creek", "stream"]
+KINDS = np.array(["solid"] * 4 + ["liquid"] * 4)
+
+
+def test_equals_the_family_of_the_same_kernel(table):
+    X, y = table
+    function = Similarity(lambda A, B: rbf_kernel(A, B, gamma=0.5), positive_definite=True)
+    first = VotedKernelClassifier(function, tol=1e-10).fit(X, y)
+    second = VotedKernelClassifier(Gaussian((0.5,), unit=1.0), tol=1e-10).fit(X, y)
+    assert first.objective_ == pytest.approx(second.objective_, rel=1e-9)
+    np.testing.assert_array_equal(first.support_, second.support_)
+
+
+def test_first_argument_is_the_rows_and_second_the_centres(table):
+    X, y = table
+    shapes = set()
+
+    def remembering(A, B):
+        shapes.add((len(A), len(B)))
+        return dot(A, B)
+
+    model = VotedKernelClassifier(Similarity(remembering), centers=X[:7]).fit(X, y)
+    assert {b for _, b in shapes} == {7}
+    assert sum(a for a, _ in shapes) >= 40
+    shapes.clear()
+    model.predict(X[:3])
+    # Only centres that have a weight are evaluated.
+    assert shapes == {(3, len(model.support_))}
+
+
+def test_learns_from_a_list_of_strings():
+    model = VotedKernelClassifier(Similarity(letters)).fit(WORDS, KINDS)
+    assert model.score(WORDS, KINDS) == 1
+    assert set(model.support_vectors_) <= set(WORDS)
+    assert model.predict(["rocks"]) == ["solid"]
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, lambda w: np.array(w, dtype=object)])
+def test_forms_of_lists_give_the_same_model(form):
+    expected = VotedKernelClassifier(Similarity(letters)).fit(WORDS, KINDS)
+    model = VotedKernelClassifier(Similarity(letters)).fit(form(WORDS), KINDS)
+    np.testing.assert_array_equal(
+        model.decision_function(form(WORDS)), expected.decision_function(WORDS)
+    )
+
+
+def test_asymmetric_functions_keep_their_direction():
+    samples = ["a", "ab", "abc", "b", "bc", "c"]
+    assert letters(["a"], ["abc"]) != letters(["abc"], ["a"])
+    y = np.array([1, 1, 1, 0, 0, 0])
+    model = VotedKernelClassifier(Similarity(letters)).fit(samples, y)
+    terms = [samples[i] for i in model.support_[model.term_support_indices_]]
+    by_hand = letters(samples, terms) @ model.term_weights_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(samples), by_hand, rtol=1e-12)
+
+
+def test_several_functions_vote_together():
+    def length(A, B):
+        return np.array([[float(len(a) == len(b)) for b in B] for a in A])
+
+    model = VotedKernelClassifier([Similarity(letters), Similarity(length)]).fit(WORDS, KINDS)
+    assert model.kernel_names_ == ["letters", "length"]
+    assert model.score(WORDS, KINDS) == 1
+
+
+def test_stands_beside_other_families_on_tables(table):
+    X, y = table
+    model = VotedKernelClassifier([Polynomial((2,)), Similarity(dot)]).fit(X, y)
+    assert model.kernel_names_ == ["polynomial(degree=2)", "dot"]
+    assert model.n_features_in_ == 3
+
+
+def test_strings_beside_a_kernel_of_tables_are_an_error():
+    with pytest.raises(ValueError, match="Gaussian needs a table of numbers"):
+        VotedKernelClassifier([Similarity(letters), Gaussian()]).fit(WORDS, KINDS)
+
+
+def test_names(table):
+    X, y = table
+    assert VotedKernelClassifier(Similarity(dot)).fit(X, y).kernel_names_ == ["dot"]
+    named = VotedKernelClassifier(Similarity(dot, name="inner")).fit(X, y)
+    assert named.kernel_names_ == ["inner"]
+
+
+def test_a_value_above_the_declared_bound_is_an_error(table):
+    X, y = table
+    with pytest.raises(ValueError, match=r"kernel dot returned .* above its declared bound=0.5"):
+        VotedKernelClassifier(Similarity(dot, bound=0.5)).fit(X, y)
+    VotedKernelClassifier(Similarity(dot, bound=1e3)).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("family", "error", "message"),
+    [
+        (Similarity("rbf"), TypeError, "function of Similarity must be callable"),
+        (Similarity(dot, bound=0.0), ValueError, "bound of Similarity must be a positive"),
+        (Similarity(lambda A, B: dot(A, B) * 1j, name="odd"), ValueError, "kernel odd.*complex"),
+        (Similarity(lambda A, B: dot(A, B).astype(str), name="odd"), ValueError, "kernel odd"),
+    ],
+)
+def test_impossible_parameters_are_named(table, family, error, message):
+    X, y = table
+    with pytest.raises(error, match=message):
+        VotedKernelClassifier(family).fit(X, y)
+
+
+def test_a_single_string_is_not_a_sample():
+    with pytest.raises(ValueError, match="single string"):
+        VotedKernelClassifier(Similarity(letters)).fit("stone", KINDS[:5])
+
+
+def test_error_of_the_function_reaches_the_user():
+    def failing(A, B):
+        raise RuntimeError("no such word")
+
+    with pytest.raises(RuntimeError, match="no such word"):
+        VotedKernelClassifier(Similarity(failing)).fit(WORDS, KINDS)
