@@ -1,0 +1,144 @@
+"""Kernel values per second of the pricing pass, against what the machine can do.
+
+The roof is measured in the same run, on the same cores:
+
+- polynomials: one multiplication and one addition per kernel value, all in registers, and the
+  bytes of the base, one double for all degrees, at the speed of memory; the lower of the two;
+- Gaussians: one exponential per kernel value, the loop that computes exponentials and nothing
+  else.
+
+The pass itself computes the base too (inner products or distances), which the roof leaves out.
+"""
+
+import argparse
+import statistics
+import threading
+from pathlib import Path
+
+import numpy as np
+from _common import RESULTS, describe_run, format_table, report_progress, time_call, write_report
+from numba import njit
+from threadpoolctl import threadpool_limits
+
+from votedkernels import Gaussian, Polynomial
+from votedkernels.datasets import make_waveform
+from votedkernels.kernels import Gram, gram
+from votedkernels.kernels._fused import exponentials
+
+PACKAGES = ("numpy", "numba")
+HEADER = ("family", "threads", "rows", "centres", "pass, G/s", "roof, G/s", "share", "NumPy, G/s")
+LEFT = (0,)
+REPEATS = 5
+
+
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def multiply_add(factor, n):
+    """Run n rounds of ten multiplications and ten additions, four lanes by four."""
+    power, total = np.ones(16), np.zeros(16)
+    for _ in range(n):
+        for lane in range(16):
+            p = power[lane]
+            for _ in range(10):
+                p *= factor
+                total[lane] += p
+            power[lane] = p
+    return total.sum()
+
+
+def in_threads(work, n_threads):
+    """Run the same work in each of some threads; return the seconds."""
+
+    def run():
+        threads = [threading.Thread(target=work) for _ in range(n_threads)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return min(time_call(run)[1] for _ in range(REPEATS))
+
+
+def multiply_add_rate(n_threads):
+    n = 200_000
+    multiply_add(1.0, 10)
+    return n_threads * n * 160 / in_threads(lambda: multiply_add(0.999999, n), n_threads)
+
+
+def memory_rate(n_threads):
+    """Doubles read per second."""
+    data = np.ones(2**24)
+    return n_threads * len(data) / in_threads(data.sum, n_threads)
+
+
+def exponential_rate(n_threads):
+    x = -np.linspace(0, 30, 2**14)
+    exponentials(x, np.empty_like(x))
+
+    def work():
+        out = np.empty_like(x)
+        for _ in range(200):
+            exponentials(x, out)
+
+    return n_threads * 200 * len(x) / in_threads(work, n_threads)
+
+
+def measure(family, n_rows, n_centers, n_jobs):
+    """Return kernel values per second of a pass, compiled and by NumPy."""
+    X, _ = make_waveform(n_centers, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(X.shape[1])
+    family.fit(X, np.ones(n_centers))
+    columns = Gram([family], X, X, memory_limit=0, n_jobs=n_jobs)
+    v = np.zeros(n_centers)
+    v[:n_rows] = np.random.default_rng(0).standard_normal(n_rows)
+    n_values = family.n_kernels * n_rows * n_centers
+    rates = []
+    for fused in (True, False):
+        gram.FUSED_WORK = 0 if fused else np.inf
+        columns.correlate(v)
+        seconds = [time_call(lambda: columns.correlate(v))[1] for _ in range(REPEATS)]
+        rates.append(n_values / statistics.median(seconds))
+    return rates
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=4096, help="samples with u > 0")
+    parser.add_argument("--centers", type=int, default=20_000)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    run = describe_run(PACKAGES)
+    families = {
+        "polynomial, degrees 1-10": Polynomial(gamma=1.0),
+        "gaussian, 7 widths": Gaussian(unit=1.0),
+    }
+    rows, data = [], []
+    with threadpool_limits(1):
+        for n_threads in arguments.threads:
+            roofs = {
+                "polynomial, degrees 1-10": min(
+                    multiply_add_rate(n_threads), 10 * memory_rate(n_threads)
+                ),
+                "gaussian, 7 widths": exponential_rate(n_threads),
+            }
+            for name, family in families.items():
+                report_progress(f"{name}, {n_threads} threads")
+                fused, plain = measure(family, arguments.rows, arguments.centers, n_threads)
+                roof = roofs[name]
+                data.append({"family": name, "threads": n_threads, "rows": arguments.rows,
+                             "centers": arguments.centers, "pass": fused, "roof": roof,
+                             "numpy": plain})  # fmt: skip
+                rows.append(
+                    (name, str(n_threads), str(arguments.rows), str(arguments.centers),
+                     f"{fused / 1e9:.2f}", f"{roof / 1e9:.2f}", f"{fused / roof:.2f}",
+                     f"{plain / 1e9:.2f}")
+                )  # fmt: skip
+    print(format_table(HEADER, rows, LEFT))
+    write_report(
+        arguments.output, "pricing", title="Pricing", run=run, header=HEADER, rows=rows,
+        left=LEFT, lines=[" ".join(__doc__.split())], data={"records": data},
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

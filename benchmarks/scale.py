@@ -1,0 +1,133 @@
+"""Waveform data of growing size: time, passes, kernel values, memory and gap.
+
+Ten degrees, beta = lambda / 10, features standardised and divided by sqrt(21). Each fit runs in a
+process of its own, so that its peak memory is its own. A pass is p * n_centers * |{u > 0}| kernel
+values at the last dual vector; `passes` is all kernel values priced, divided by that.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from _common import RESULTS, describe_run, format_table, report_progress, write_report
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "highspy", "numba")
+HEADER = (
+    "m", "lambda", "seconds", "full passes", "passes", "values", "extra MB", "gap", "terms", "svs"
+)  # fmt: skip
+
+
+def fit_one(n_rows, complexity_penalty, n_jobs, memory_limit):
+    """Fit and return the record; run in a fresh process."""
+    from votedkernels import Polynomial, VotedKernelClassifier
+    from votedkernels.datasets import make_waveform
+    from votedkernels.kernels import Gram
+    from votedkernels.solvers import SOLVERS
+
+    X, y = make_waveform(n_rows, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(X.shape[1])
+    seen = {}
+    solve = SOLVERS["column-generation"]
+
+    def recording(problem, **options):
+        seen["gram"], seen["solution"] = problem.gram, solve(problem, **options)
+        return seen["solution"]
+
+    SOLVERS["column-generation"] = recording
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    model = VotedKernelClassifier(
+        Polynomial(gamma=1.0),
+        complexity_penalty=complexity_penalty,
+        l1_penalty=complexity_penalty / 10,
+        complexity="trace",
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+    )
+    start = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - start
+    gram: Gram = seen["gram"]
+    active = int(np.count_nonzero(seen["solution"].dual))
+    return {
+        "m": n_rows,
+        "lambda": complexity_penalty,
+        "seconds": seconds,
+        "full_passes": model.n_iter_,
+        "values": gram.n_values,
+        "passes": gram.n_values / (gram.n_kernels * gram.n_centers * active),
+        "extra_mb": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3,
+        "gap": model.dual_gap_ / model.objective_,
+        "objective": model.objective_,
+        "terms": model.term_weights_.shape[1],
+        "support": len(model.support_),
+        "stop_reason": model.stop_reason_,
+    }
+
+
+def as_row(record):
+    return (
+        f"{record['m']:.0e}", f"{record['lambda']:.0e}", f"{record['seconds']:.1f}",
+        str(record["full_passes"]), f"{record['passes']:.2f}", f"{record['values']:.2e}",
+        f"{record['extra_mb']:.0f}", f"{record['gap']:.1e}", str(record["terms"]),
+        str(record["support"]),
+    )  # fmt: skip
+
+
+def growth_lines(records):
+    """Return the exponent of m in the seconds, fitted on a log scale."""
+    lines = []
+    for penalty in sorted({r["lambda"] for r in records}, reverse=True):
+        some = [r for r in records if r["lambda"] == penalty]
+        if len(some) > 1:
+            slope, _ = np.polyfit(
+                np.log([r["m"] for r in some]), np.log([r["seconds"] for r in some]), 1
+            )
+            lines.append(f"lambda = {penalty:g}: seconds grow as m^{slope:.2f}.")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1e4, 3e4, 1e5, 3e5, 1e6])
+    parser.add_argument("--lambdas", type=float, nargs="+", default=[1e-2, 1e-3])
+    parser.add_argument("--largest-small", type=float, default=1e5, help="for lambda below 1e-2")
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--memory-limit", default=None)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--one", type=float, nargs=2, metavar=("M", "LAMBDA"), default=None)
+    arguments = parser.parse_args()
+    if arguments.one:
+        m, penalty = arguments.one
+        json.dump(fit_one(int(m), penalty, arguments.n_jobs, arguments.memory_limit), sys.stdout)
+        return
+    run = describe_run(PACKAGES)
+    run["settings"] = {"n_jobs": arguments.n_jobs, "memory_limit": arguments.memory_limit}
+    records = []
+    for penalty in arguments.lambdas:
+        for m in arguments.sizes:
+            if penalty < 1e-2 and m > arguments.largest_small:
+                continue
+            report_progress(f"m = {m:g}, lambda = {penalty:g}")
+            command = [sys.executable, __file__, "--one", repr(m), repr(penalty)]
+            command += ["--n-jobs", str(arguments.n_jobs)]
+            if arguments.memory_limit:
+                command += ["--memory-limit", arguments.memory_limit]
+            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            records.append(json.loads(out))
+            lines = [" ".join(__doc__.split()), *growth_lines(records)]
+            # Written after every fit: the largest take long, and may be stopped.
+            write_report(
+                arguments.output, "scale", title="Many rows", run=run, header=HEADER,
+                rows=list(map(as_row, records)), left=(), lines=lines, data={"records": records},
+            )  # fmt: skip
+    print(format_table(HEADER, list(map(as_row, records))))
+    print("\n".join(growth_lines(records)))
+
+
+if __name__ == "__main__":
+    main()
