@@ -28,7 +28,7 @@ FEWEST_CANDIDATES = 1024
 CANDIDATE_ROUNDS = 20
 #: A problem is first solved, roughly, on every fourth row, and that one likewise.
 SUBSAMPLE_RATIO = 4
-SMALLEST_SUBSAMPLE = 1000
+SMALLEST_SUBSAMPLE = 100
 SUBSAMPLE_TOL = 1e-3
 
 

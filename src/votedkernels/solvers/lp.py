@@ -15,7 +15,7 @@ from .dense_simplex import solve_dense
 from .linear_program import Basis, Infeasible, LinearProgram, LPResult
 
 #: With fewer rows, HiGHS's pivots in C are cheaper than ours in NumPy.
-DENSE_ROWS = 200
+DENSE_ROWS = 150
 FIRST_TRY_SECONDS = 10.0
 LAST_TRY_SECONDS = 120.0
 

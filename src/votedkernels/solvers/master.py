@@ -31,8 +31,8 @@ from .lp import solve_lp
 from .refinement import solve_basis
 
 COLUMNS_PER_ROUND = 40
-IDLE_ROUNDS = 6
-CROWDED_POOL = 400
+IDLE_ROUNDS = 4
+CROWDED_POOL = 200
 SETTLED_EXCESS = 1.2
 FEWEST_ROWS = 300
 ROWS_PER_TERM = 4
