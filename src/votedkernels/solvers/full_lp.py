@@ -27,6 +27,8 @@ from .refinement import solve_basis
 LP_SECONDS = 24 * 3600.0
 #: HiGHS keeps value and index, by row and by column, besides our dense array.
 BYTES_PER_ENTRY = 40
+#: What it takes HiGHS to read an entry, which nothing can interrupt.
+LOAD_SECONDS = 1e-7
 
 
 def check_memory_of_full_lp(problem: Problem, memory_limit: int | str | None) -> None:
@@ -110,6 +112,7 @@ def _check_time(deadline: float | None) -> None:
 def _solve_whole(lp: LinearProgram, end: float) -> LPResult | None:
     """Dual simplex, then primal; F is bounded, so no claim of infeasibility is true."""
     for strategy in (1, 4):
+        _check_time(end - LOAD_SECONDS * lp.matrix.size)
         with suppress(Infeasible):
             result = solve_highs(lp, end=end, strategy=strategy, rescale=True)
             if result is not None:
