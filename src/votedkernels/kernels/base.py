@@ -168,7 +168,10 @@ class KernelFamily(BaseEstimator):
         out = np.zeros((base.shape[0], *weights.shape[1:]))
         for k in np.unique(members):
             chosen = np.flatnonzero(members == k)
-            out += self.member(np.take(base, positions[chosen], axis=1), int(k)) @ weights[chosen]
+            where = positions[chosen]
+            everyone = len(where) == base.shape[1] and np.array_equal(where, np.arange(len(where)))
+            picked = base if everyone else np.take(base, where, axis=1)
+            out += self.member(picked, int(k)) @ weights[chosen]
         return out
 
 

@@ -78,13 +78,11 @@ class Gaussian(KernelFamily):
         """Return unit ||x - c||^2."""
         if self.origin_ is not None and not sparse.issparse(X) and not sparse.issparse(centers):
             X, centers = X - self.origin_, centers - self.origin_
-        base = inner_products(X, centers)
-        base *= -2.0
-        base += _squared_norms(X)[:, None]
-        base += _squared_norms(centers)[None, :]
-        np.maximum(base, 0.0, out=base)
-        base *= self.unit_
-        return base
+        # The unit goes into the smaller arrays: every pass over the base counts.
+        base = inner_products(X, centers * (-2.0 * self.unit_))
+        base += (self.unit_ * _squared_norms(X))[:, None]
+        base += (self.unit_ * _squared_norms(centers))[None, :]
+        return np.maximum(base, 0.0, out=base)
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return exp(-gammas[k] base)."""

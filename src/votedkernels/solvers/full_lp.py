@@ -97,7 +97,7 @@ def solve_by_full_lp(
     except KeyboardInterrupt:
         raise SolverInterrupted(best.verified(1, "interrupted", tol)) from None
     except OutOfTime:
-        pass
+        return best.verified(1, "time-limit", tol)
     if best.is_optimal(tol):
         return best.verified(1, "optimal", tol)
     late = deadline is not None and time.perf_counter() >= deadline
