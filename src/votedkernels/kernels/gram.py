@@ -22,7 +22,7 @@ from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 # The partition into blocks is fixed, so that sums do not depend on the number of threads.
 BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
-VOTE_ROWS = 512  # a block of votes stays in cache
+VOTE_ROWS = 1024  # a block of votes stays in cache
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: Kernel values from which compiling the loops pays.
@@ -165,12 +165,16 @@ class Gram:
         """
         n = self.n_rows if rows is None else len(rows)
         used_by_family = list(self._terms_by_family(kernels, centers))
+        points = {f: take_rows(self.centers, used) for f, _, _, used, _ in used_by_family}
 
         def work(block: slice) -> FloatArray:
             out = np.zeros((len(range(n)[block]), *weights.shape[1:]))
-            mine = np.arange(n)[block] if rows is None else rows[block]
             for f, terms, members, used, positions in used_by_family:
-                base = self._base(f, mine, used)
+                if rows is None and self._bases[f] is None:
+                    base = self.families[f].base(take_rows(self.X, block), points[f])
+                else:
+                    mine = np.arange(n)[block] if rows is None else rows[block]
+                    base = self._base(f, mine, used)
                 out += self.families[f].vote(base, members, positions, weights[terms])
             return out
 
