@@ -164,7 +164,7 @@ class KernelFamily(BaseEstimator):
     def vote(
         self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
     ) -> FloatArray:
-        """Return `columns` times weights, without keeping the columns."""
+        """Return `columns` times weights, without keeping the columns; may overwrite the base."""
         out = np.zeros((base.shape[0], *weights.shape[1:]))
         for k in np.unique(members):
             chosen = np.flatnonzero(members == k)

@@ -14,6 +14,7 @@ from .base import (
     FEW_FEATURES,
     SMALL_BASE,
     FloatArray,
+    IntArray,
     KernelFamily,
     as_tuple,
     inner_products,
@@ -78,16 +79,32 @@ class Gaussian(KernelFamily):
         """Return unit ||x - c||^2."""
         if self.origin_ is not None and not sparse.issparse(X) and not sparse.issparse(centers):
             X, centers = X - self.origin_, centers - self.origin_
-        # The unit goes into the smaller arrays: every pass over the base counts.
-        base = inner_products(X, centers * (-2.0 * self.unit_))
-        base += (self.unit_ * _squared_norms(X))[:, None]
-        base += (self.unit_ * _squared_norms(centers))[None, :]
+        # The unit and the norms go into the smaller arrays: every pass over the base counts.
+        norms, center_norms = _squared_norms(X) * self.unit_, _squared_norms(centers) * self.unit_
+        if sparse.issparse(X) or sparse.issparse(centers):
+            base = inner_products(X, centers * (-2.0 * self.unit_))
+            base += norms[:, None]
+            base += center_norms[None, :]
+        else:
+            left = np.column_stack([X, norms, np.ones_like(norms)])
+            right = [centers * (-2.0 * self.unit_), np.ones_like(center_norms), center_norms]
+            base = inner_products(left, np.column_stack(right))
         return np.maximum(base, 0.0, out=base)
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return exp(-gammas[k] base)."""
         values = base * -self.gammas_[k]
         return np.asarray(np.exp(values, out=values))
+
+    def vote(
+        self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
+    ) -> FloatArray:
+        """Return the votes; those of a single width are computed in place."""
+        n = base.shape[1]
+        if len(set(members.tolist())) > 1 or not np.array_equal(positions, np.arange(n)):
+            return super().vote(base, members, positions, weights)
+        base *= -self.gammas_[members[0]]
+        return np.exp(base, out=base) @ weights
 
     has_fused = True
 
