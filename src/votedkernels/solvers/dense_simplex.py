@@ -31,7 +31,11 @@ from .linear_program import BASIC, LOWER, UPPER, Basis, Infeasible, LinearProgra
 FEASIBILITY = 1e-9
 PIVOT = 1e-9
 REFACTOR_EVERY = 100
+#: Columns of the table kept free, for the basis to grow.
+ROOM = 64
 PERTURBATION = 1e-10
+TIE = 1e-12
+ACCURACY = 1e-11
 
 
 def solve_dense(
@@ -45,15 +49,16 @@ def solve_dense(
     limit = 50 * (len(simplex.g) + 20)
     with np.errstate(all="ignore"):
         for iteration in range(limit):
-            if iteration % REFACTOR_EVERY == 0 and not simplex.refactor():
+            is_due = iteration % REFACTOR_EVERY == 0 or simplex.n == simplex.capacity
+            if is_due and not simplex.refactor():
                 return None
             if deadline is not None and time.perf_counter() >= deadline:
                 return None
             leaving = simplex.most_infeasible()
             if leaving is None:
-                if simplex.fresh:
+                if simplex.fresh or simplex.is_accurate():
                     return simplex.result(iteration)
-                if not simplex.refactor():  # a last look with exact numbers
+                if not simplex.refactor():
                     return None
                 continue
             if not simplex.pivot(*leaving):
@@ -68,6 +73,7 @@ class _DenseSimplex:
     def __init__(self, lp: LinearProgram, basis: Basis | None) -> None:
         self.lp = lp
         self.A = np.ascontiguousarray(lp.matrix)
+        self.A_turned = np.ascontiguousarray(lp.matrix.T)
         n_rows, n_cols = self.A.shape
         # Ties among reduced costs make the method crawl; the basis is what is wanted, so costs
         # may be off by a hair.
@@ -81,6 +87,7 @@ class _DenseSimplex:
         self.B = np.flatnonzero(self.in_basis)
         self.S = np.flatnonzero(self.at_bound)
         self.g = np.zeros(n_rows)
+        self.n = self.capacity = 0
         self.fresh = False
 
     # -- the state, computed anew ------------------------------------------------------
@@ -99,7 +106,7 @@ class _DenseSimplex:
                 if not np.isfinite(inverse).all() or np.abs(inverse).max() > 1e13:
                     self.B, self.S = self.B[:0], self.S[:0]
         n, n_rows = len(self.B), A.shape[0]
-        self.capacity = n + REFACTOR_EVERY + 1
+        self.capacity = n + ROOM
         # Rows of the table: first those of x_B (room for more), then all rows z.
         self.Q = np.zeros((self.capacity + n_rows, self.capacity))
         if n:
@@ -114,10 +121,40 @@ class _DenseSimplex:
         self.basic_columns[:n] = self.B
         self.bound_rows = np.zeros(self.capacity, np.intp)
         self.bound_rows[:n] = self.S
+        self.A_bound = np.empty((self.capacity, A.shape[1]))
+        self.A_bound[:n] = A[self.S]
+        self._bound_slots()
         self._price()
         self._place_at_bounds()
         self.fresh = True
         return True
+
+    def _bound_slots(self) -> None:
+        """Bounds and tolerances of all that may become infeasible, in the table's order.
+
+        Free slots and rows at a bound never do.
+        """
+        lp, n, capacity = self.lp, self.n, self.capacity
+        upper = lp.upper[self.basic_columns[:n]]
+        nothing = np.full(capacity - n, np.inf)
+        self.slot_lower = np.concatenate([np.zeros(n), -nothing, lp.row_lower])
+        self.slot_upper = np.concatenate([upper, nothing, lp.row_upper])
+        sizes = np.concatenate([upper, np.zeros(capacity - n), np.abs(lp.row_upper)])
+        self.slot_tolerance = FEASIBILITY * (1 + sizes)
+        self.slot_unit = np.repeat([0.0, 1.0], [capacity, len(self.g)])
+        self.slot_lower[capacity + self.bound_rows[:n]] = -np.inf
+        self.slot_upper[capacity + self.bound_rows[:n]] = np.inf
+
+    def _set_slot(self, slot: int, lower: float, upper: float, size: float) -> None:
+        self.slot_lower[slot], self.slot_upper[slot] = lower, upper
+        self.slot_tolerance[slot] = FEASIBILITY * (1 + size)
+
+    def _hold_row(self, row: int) -> None:
+        self._set_slot(self.capacity + row, -np.inf, np.inf, 0.0)
+
+    def _free_row(self, row: int) -> None:
+        lower, upper = float(self.lp.row_lower[row]), float(self.lp.row_upper[row])
+        self._set_slot(self.capacity + row, lower, upper, abs(upper))
 
     def _price(self) -> None:
         """Row duals and reduced costs of the basis."""
@@ -131,49 +168,45 @@ class _DenseSimplex:
     def _place_at_bounds(self) -> None:
         """Put nonbasic variables and rows where their reduced costs want them."""
         lp = self.lp
-        self.x = np.where(~self.in_basis & (self.reduced > 0), lp.upper, 0.0)
+        at_upper = ~self.in_basis & (self.reduced > 0)
+        self.x = np.where(at_upper, lp.upper, 0.0)
+        self.side = np.where(at_upper, -1.0, 1.0)  # the way it can move
         self.z_bound = np.where(self.dual > 0, lp.row_upper, lp.row_lower)
+        self.row_width = lp.row_upper - lp.row_lower
+        self.row_side = np.where(self.dual > 0, -1.0, 1.0)
+        self.row_side[self.row_width == 0] = 0.0  # an equation stays
         self.g = self.A @ self.x
         self._values()
 
     def _values(self) -> None:
         n, capacity = self.n, self.capacity
         rows = self.bound_rows[:n]
-        values = self.Q[:, :n] @ (self.z_bound[rows] - self.g[rows])
-        self.x_basic = values[:n]
-        self.z = values[capacity:] + self.g
+        self.values = self.Q[:, :n] @ (self.z_bound[rows] - self.g[rows])
+        self.values[capacity:] += self.g
+
+    def is_accurate(self) -> bool:
+        """Whether the values still solve the basis' own two systems, after all updates."""
+        basic, rows = self.basic_columns[: self.n], self.bound_rows[: self.n]
+        square = self.A_bound[: self.n].take(basic, axis=1)
+        missed = square @ self.values[: self.n] - (self.z_bound[rows] - self.g[rows])
+        unpaid = self.cost[basic] - self.dual[rows] @ square
+        return bool(np.abs([missed, unpaid]).max(initial=0.0) <= ACCURACY)
 
     # -- one step ----------------------------------------------------------------------
 
     def most_infeasible(self) -> tuple[bool, int, float] | None:
         """Return (is it a row, its number, signed infeasibility), or None when feasible."""
-        n, capacity = self.n, self.capacity
-        upper = self.lp.upper[self.basic_columns[:n]]
-        below, above = -self.x_basic, self.x_basic - upper
-        x_off = np.maximum(below, above)
-        z_below, z_above = self.lp.row_lower - self.z, self.z - self.lp.row_upper
-        z_off = np.maximum(z_below, z_above)
-        z_off[self.bound_rows[:n]] = 0.0
-        x_bad = np.flatnonzero(x_off > FEASIBILITY * (1 + upper))
-        size = 1 + np.abs(self.lp.row_upper)
-        z_bad = np.flatnonzero(z_off > FEASIBILITY * size)
-        best, choice = 0.0, None
-        if len(x_bad):
-            table = self.Q[x_bad, :n]
-            score = x_off[x_bad] ** 2 / np.einsum("ij,ij->i", table, table)
-            k = int(np.argmax(score))
-            i = int(x_bad[k])
-            off = -below[i] if below[i] > above[i] else above[i]
-            best, choice = score[k], (False, i, float(off))
-        if len(z_bad):
-            table = self.Q[capacity + z_bad, :n]
-            score = z_off[z_bad] ** 2 / (1 + np.einsum("ij,ij->i", table, table))
-            k = int(np.argmax(score))
-            if score[k] > best:
-                r = int(z_bad[k])
-                off = -z_below[r] if z_below[r] > z_above[r] else z_above[r]
-                choice = (True, r, float(off))
-        return choice
+        below, above = self.slot_lower - self.values, self.values - self.slot_upper
+        off = np.maximum(below, above)
+        bad = np.flatnonzero(off > self.slot_tolerance)
+        if len(bad) == 0:
+            return None
+        table = self.Q.take(bad, axis=0)
+        norms = self.slot_unit[bad] + np.einsum("ij,ij->i", table, table)
+        slot = int(bad[np.argmax(off[bad] ** 2 / norms)])
+        signed = float(above[slot] if above[slot] > below[slot] else -below[slot])
+        is_row = slot >= self.capacity
+        return is_row, slot - self.capacity if is_row else slot, signed
 
     def pivot(self, is_row: bool, number: int, off: float) -> bool:
         """Exchange the infeasible variable with the one that the long ratio test finds.
@@ -183,11 +216,8 @@ class _DenseSimplex:
         n, A, lp = self.n, self.A, self.lp
         rows = self.bound_rows[:n]
         table_row = self.Q[self.capacity + number if is_row else number, :n].copy()
-        spread = np.zeros(len(self.g))
-        spread[rows] = table_row
-        alpha = -(spread @ A)
-        if is_row:
-            alpha += A[number]
+        alpha = table_row @ self.A_bound[:n]
+        np.subtract(A[number] if is_row else 0.0, alpha, out=alpha)
         alpha[self.in_basis] = 0.0
         entering = self._long_step(alpha, table_row, off)
         if entering is None:
@@ -195,20 +225,21 @@ class _DenseSimplex:
         enters_row, j, flips_x, flips_s = entering
         # Variables passed on the way flip to their other bound.
         if len(flips_x):
-            moved = np.where(self.x[flips_x] > 0, 0.0, lp.upper[flips_x])
-            self.g += A[:, flips_x] @ (moved - self.x[flips_x])
-            self.x[flips_x] = moved
+            side = self.side[flips_x]
+            self.g += (side * lp.upper[flips_x]) @ self.A_turned[flips_x]
+            self.x[flips_x] = np.where(side > 0, lp.upper[flips_x], 0.0)
+            self.side[flips_x] = -side
         if len(flips_s):
             r = rows[flips_s]
-            at_upper = self.z_bound[r] == lp.row_upper[r]
-            self.z_bound[r] = np.where(at_upper, lp.row_lower[r], lp.row_upper[r])
+            self.z_bound[r] = np.where(self.row_side[r] > 0, lp.row_upper[r], lp.row_lower[r])
+            self.row_side[r] *= -1.0
         if enters_row:
             column = self.Q[:, j].copy()
             step = self.dual[rows[j]] / table_row[j]
         else:
-            column = -(self.Q[:, :n] @ A[rows, j])
-            column[self.capacity :] += A[:, j]
-            column[n : self.capacity] = 0.0
+            entries = self.A_turned[j]
+            column = -(self.Q[:, :n] @ entries[rows])
+            column[self.capacity :] += entries
             step = self.reduced[j] / alpha[j]
         # Reduced costs move along the table's row.
         self.reduced -= step * alpha
@@ -222,46 +253,30 @@ class _DenseSimplex:
         self, alpha: FloatArray, table_row: FloatArray, off: float
     ) -> tuple[bool, int, IntArray, IntArray] | None:
         """Return (enters a row, which, variables that flip, rows that flip)."""
-        lp, n = self.lp, self.n
-        rows = self.bound_rows[:n]
+        n_cols, rows = len(self.x), self.bound_rows[: self.n]
         # The leaving value must move by -off. A variable at its lower bound moves up.
-        direction = -1.0 if off > 0 else 1.0
-        up_x = np.where(self.x > 0, -1.0, 1.0)
-        gain_x = direction * alpha * up_x
-        lower, upper = lp.row_lower[rows], lp.row_upper[rows]
-        up_s = np.where(self.z_bound[rows] == upper, -1.0, 1.0)
-        gain_s = direction * table_row * up_s
-        gain_s[lower == upper] = 0.0  # an equation stays
-        can_x = np.flatnonzero(gain_x > PIVOT)
-        can_s = np.flatnonzero(gain_s > PIVOT)
-        if len(can_x) + len(can_s) == 0:
+        gain = np.concatenate([alpha * self.side, table_row * self.row_side[rows]])
+        if off > 0:
+            np.negative(gain, out=gain)
+        can = np.flatnonzero(gain > PIVOT)
+        if len(can) == 0:
             return None
-        gain = np.concatenate([gain_x[can_x], gain_s[can_s]])
-        price = np.concatenate([np.abs(self.reduced[can_x]), np.abs(self.dual[rows[can_s]])])
-        width = np.concatenate([lp.upper[can_x], (upper - lower)[can_s]])
-        ratio = price / gain
-        order = np.argsort(ratio, kind="stable")
-        covered = np.cumsum(gain[order] * width[order])
-        last = int(np.searchsorted(covered, abs(off)))
-        last = min(last, len(order) - 1)
+        gain = gain[can]
+        ratio = np.abs(np.concatenate([self.reduced, self.dual[rows]])[can]) / gain
+        width = np.concatenate([self.lp.upper, self.row_width[rows]])[can]
+        order = np.argsort(ratio)
+        covered = np.cumsum((gain * width)[order])
+        last = min(int(np.searchsorted(covered, abs(off))), len(order) - 1)
         # Among candidates as good up to rounding, the largest pivot is the safest.
-        tied = last
-        close = ratio[order[last]] + 1e-12
-        while tied + 1 < len(order) and ratio[order[tied + 1]] <= close:
-            tied += 1
-        first = last
-        while first > 0 and ratio[order[first - 1]] >= ratio[order[last]] - 1e-12:
-            first -= 1
-        group = order[first : tied + 1]
+        ranked = ratio[order]
+        first = int(np.searchsorted(ranked, ranked[last] - TIE))
+        group = order[first : int(np.searchsorted(ranked, ranked[last] + TIE, side="right"))]
         chosen = int(group[np.argmax(gain[group])])
         passed = order[:last]
-        passed = passed[passed != chosen]
-        is_x = passed < len(can_x)
-        flips_x = can_x[passed[is_x]]
-        flips_s = can_s[passed[~is_x] - len(can_x)]
-        if chosen < len(can_x):
-            return False, int(can_x[chosen]), flips_x, flips_s
-        return True, int(can_s[chosen - len(can_x)]), flips_x, flips_s
+        flips = can[passed[passed != chosen]]
+        is_x = flips < n_cols
+        j = int(can[chosen])
+        return j >= n_cols, j - n_cols if j >= n_cols else j, flips[is_x], flips[~is_x] - n_cols
 
     def _exchange(
         self,
@@ -281,14 +296,17 @@ class _DenseSimplex:
         padded[:n] = table_row
         # Q -= column (x) table_row / pivot, in place: Q is the transpose of a Fortran array.
         blas.dger(-1.0 / pivot, padded, column, a=Q.T, overwrite_a=1)
-        if not enters_row:
-            self.g -= self.A[:, j] * self.x[j]
-            self.x[j] = 0.0
+        if not enters_row and self.x[j] != 0:
+            self.g -= self.A_turned[j] * self.x[j]
+            self.x[j], self.side[j] = 0.0, 1.0
         if is_row and enters_row:  # row `number` takes the place of row S[j]
             Q[:, j] = column / pivot
-            gone = self.bound_rows[j]
+            gone = int(self.bound_rows[j])
             self.bound_rows[j] = number
+            self.A_bound[j] = self.A[number]
             self.at_bound[gone], self.at_bound[number] = False, True
+            self._free_row(gone)
+            self._hold_row(number)
             self.dual[gone] = 0.0
             self.dual[number] = step
             self._stand(number, off)
@@ -297,31 +315,41 @@ class _DenseSimplex:
             Q[n, :n] = -table_row / pivot
             Q[n, n] = 1.0 / pivot
             self.basic_columns[n], self.bound_rows[n] = j, number
+            self.A_bound[n] = self.A[number]
             self.in_basis[j], self.at_bound[number] = True, True
+            self._hold_row(number)
+            self._set_slot(n, 0.0, float(lp.upper[j]), float(lp.upper[j]))
             self.reduced[j] = 0.0
             self.dual[number] = step
             self._stand(number, off)
             self.n += 1
         else:
             i = self.basic_columns[number]
-            self.x[i] = lp.upper[i] if off > 0 else 0.0
-            self.g += self.A[:, i] * self.x[i]
+            if off > 0:  # its x has been 0 while it was basic
+                self.x[i], self.side[i] = lp.upper[i], -1.0
+                self.g += self.A_turned[i] * self.x[i]
             self.in_basis[i] = False
             self.reduced[i] = step
             if enters_row:  # variable i and row S[j] leave
                 self.at_bound[self.bound_rows[j]] = False
                 self.dual[self.bound_rows[j]] = 0.0
+                self._free_row(int(self.bound_rows[j]))
                 last = n - 1
+                size = float(self.slot_upper[last])
+                self._set_slot(number, 0.0, size, size)
+                self._set_slot(last, -np.inf, np.inf, 0.0)
                 Q[:, j] = Q[:, last]
                 Q[:, last] = 0.0
                 Q[number] = Q[last]
                 Q[last] = 0.0
                 self.bound_rows[j] = self.bound_rows[last]
+                self.A_bound[j] = self.A_bound[last]
                 self.basic_columns[number] = self.basic_columns[last]
                 self.n -= 1
             else:  # variable j takes the place of variable i
                 Q[number, :n] = -table_row / pivot
                 self.basic_columns[number] = j
+                self._set_slot(number, 0.0, float(lp.upper[j]), float(lp.upper[j]))
                 self.in_basis[j] = True
                 self.reduced[j] = 0.0
         self.B = self.basic_columns[: self.n]
@@ -329,11 +357,13 @@ class _DenseSimplex:
 
     def _stand(self, row: int, off: float) -> None:
         self.z_bound[row] = self.lp.row_upper[row] if off > 0 else self.lp.row_lower[row]
+        if self.row_width[row] > 0:
+            self.row_side[row] = -1.0 if off > 0 else 1.0
 
     def result(self, iterations: int) -> LPResult:
         """Return the answer that the basis stands for."""
         x = self.x.copy()
-        x[self.B] = self.x_basic
+        x[self.B] = self.values[: self.n]
         columns = np.where(self.x > 0, UPPER, LOWER).astype(np.int8)
         columns[self.B] = BASIC
         rows = np.where(self.z_bound == self.lp.row_upper, UPPER, LOWER).astype(np.int8)
