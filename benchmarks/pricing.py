@@ -2,16 +2,17 @@
 
 The roof is measured in the same run, on the same cores:
 
-- polynomials: one multiplication and one addition per kernel value, all in registers, and the
-  bytes of the base, one double for all degrees, at the speed of memory; the lower of the two;
+- polynomials: the multiply-adds that a pass over ten degrees needs at least: one multiplication
+  and one addition per kernel value, all in registers, and the inner product that ten values
+  share, at the speed of a large matrix product (or the base at the speed of memory, if slower);
 - Gaussians: one exponential per kernel value, the loop that computes exponentials and nothing
-  else.
+  else; the distances that seven widths share are left out.
 
-The pass itself computes the base too (inner products or distances), which the roof leaves out.
+`loops alone` is the first part of the polynomials' roof: what ten powers and sums could reach if
+the inner products cost nothing.
 """
 
 import argparse
-import statistics
 import threading
 from pathlib import Path
 
@@ -26,9 +27,12 @@ from votedkernels.kernels import Gram, gram
 from votedkernels.kernels._fused import exponentials
 
 PACKAGES = ("numpy", "numba")
-HEADER = ("family", "threads", "rows", "centres", "pass, G/s", "roof, G/s", "share", "NumPy, G/s")
+HEADER = (
+    "family", "threads", "rows", "centres", "pass, G/s", "roof, G/s", "share",
+    "loops alone, G/s", "NumPy, G/s",
+)  # fmt: skip
 LEFT = (0,)
-REPEATS = 5
+REPEATS = 9
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -64,10 +68,29 @@ def multiply_add_rate(n_threads):
     return n_threads * n * 160 / in_threads(lambda: multiply_add(0.999999, n), n_threads)
 
 
+def product_rate(n_threads):
+    """Multiply-adds per second of a large matrix product."""
+    n = 768
+    left, right = np.ones((n, n)), np.ones((n, n))
+    out = [np.empty((n, n)) for _ in range(n_threads)]
+
+    def work():
+        np.matmul(left, right, out=out[threading.get_ident() % n_threads])
+
+    work()
+    return n_threads * n**3 / in_threads(work, n_threads)
+
+
 def memory_rate(n_threads):
     """Doubles read per second."""
     data = np.ones(2**24)
     return n_threads * len(data) / in_threads(data.sum, n_threads)
+
+
+def polynomial_roof(n_threads, n_features):
+    """Kernel values per second: ten powers and sums, and the inner product that they share."""
+    seconds = 10 / multiply_add_rate(n_threads) + n_features / product_rate(n_threads)
+    return 10 / max(seconds, 1 / memory_rate(n_threads))
 
 
 def exponential_rate(n_threads):
@@ -96,7 +119,7 @@ def measure(family, n_rows, n_centers, n_jobs):
         gram.FUSED_WORK = 0 if fused else np.inf
         columns.correlate(v)
         seconds = [time_call(lambda: columns.correlate(v))[1] for _ in range(REPEATS)]
-        rates.append(n_values / statistics.median(seconds))
+        rates.append(n_values / min(seconds))  # the best, as for the roofs
     return rates
 
 
@@ -116,22 +139,22 @@ def main():
     with threadpool_limits(1):
         for n_threads in arguments.threads:
             roofs = {
-                "polynomial, degrees 1-10": min(
-                    multiply_add_rate(n_threads), 10 * memory_rate(n_threads)
-                ),
+                "polynomial, degrees 1-10": polynomial_roof(n_threads, n_features=21),
                 "gaussian, 7 widths": exponential_rate(n_threads),
             }
+            loops = {"polynomial, degrees 1-10": multiply_add_rate(n_threads)}
             for name, family in families.items():
                 report_progress(f"{name}, {n_threads} threads")
                 fused, plain = measure(family, arguments.rows, arguments.centers, n_threads)
                 roof = roofs[name]
                 data.append({"family": name, "threads": n_threads, "rows": arguments.rows,
                              "centers": arguments.centers, "pass": fused, "roof": roof,
+                             "loops": loops.get(name, roof),
                              "numpy": plain})  # fmt: skip
                 rows.append(
                     (name, str(n_threads), str(arguments.rows), str(arguments.centers),
                      f"{fused / 1e9:.2f}", f"{roof / 1e9:.2f}", f"{fused / roof:.2f}",
-                     f"{plain / 1e9:.2f}")
+                     f"{loops.get(name, roof) / 1e9:.2f}", f"{plain / 1e9:.2f}")
                 )  # fmt: skip
     print(format_table(HEADER, rows, LEFT))
     write_report(

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -49,10 +51,17 @@ def assert_optimal(lp, result, value):
     assert dual == pytest.approx(value, rel=1e-7, abs=1e-8)
 
 
+@pytest.fixture(params=["numpy", "compiled"])
+def solve(request):
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    return partial(solve_dense, compiled=request.param == "compiled")
+
+
 @pytest.mark.parametrize("seed", range(120))
-def test_it_finds_the_optimum_of_an_independent_solver(seed):
+def test_it_finds_the_optimum_of_an_independent_solver(seed, solve):
     lp = random_lp(seed)
-    result = solve_dense(lp)
+    result = solve(lp)
     assert result is not None
     value = reference(lp)
     assert_optimal(lp, result, value)
@@ -60,33 +69,44 @@ def test_it_finds_the_optimum_of_an_independent_solver(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_old_basis_is_a_start(seed):
+def test_any_old_basis_is_a_start(seed, solve):
     lp = random_lp(seed)
-    old = solve_dense(lp)
+    old = solve(lp)
     lower, upper = lp.row_lower * 1.1, lp.row_upper * 1.1
     moved = LinearProgram(lp.cost, lp.upper * 0.7, lp.matrix, lower, upper)
-    result = solve_dense(moved, basis=old.basis)
+    result = solve(moved, basis=old.basis)
     assert_optimal(moved, result, reference(moved))
     # A basis of the wrong shape of things (no variable fits its rows) is thrown away.
     nonsense = old.basis.columns.copy()
     nonsense[:] = BASIC
-    again = solve_dense(lp, basis=type(old.basis)(nonsense, old.basis.rows))
+    again = solve(lp, basis=type(old.basis)(nonsense, old.basis.rows))
     assert_optimal(lp, again, reference(lp))
 
 
-def test_a_hot_start_at_the_optimum_takes_no_pivot():
+def test_a_hot_start_at_the_optimum_takes_no_pivot(solve):
     lp = random_lp(1)
-    assert solve_dense(lp, basis=solve_dense(lp).basis).iterations == 0
+    assert solve(lp, basis=solve(lp).basis).iterations == 0
 
 
-def test_an_infeasible_program_is_called_so():
+def test_an_infeasible_program_is_called_so(solve):
     lp = LinearProgram(
         np.ones(2), np.ones(2), np.array([[1.0, 1.0]]), np.array([3.0]), np.array([4.0])
     )
     with pytest.raises(Infeasible):
-        solve_dense(lp)
+        solve(lp)
 
 
-def test_a_deadline_ends_it():
+def test_a_deadline_ends_it(solve):
     lp = random_lp(2)
-    assert solve_dense(lp, deadline=0.0) is None
+    assert solve(lp, deadline=0.0) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_compiled_pivots_are_the_same_pivots(seed):
+    pytest.importorskip("numba")
+    lp = random_lp(3 * seed + 1)  # without ties, where rounding might choose
+    plain, compiled = solve_dense(lp), solve_dense(lp, compiled=True)
+    assert compiled.iterations == plain.iterations
+    np.testing.assert_allclose(compiled.x, plain.x, atol=1e-10)
+    np.testing.assert_allclose(compiled.row_dual, plain.row_dual, atol=1e-10)
+    np.testing.assert_array_equal(compiled.basis.rows, plain.basis.rows)

@@ -84,6 +84,7 @@ def solve_grids(
     deadline: float | None,
 ) -> list[Grid]:
     """Solve the grid of every one-vs-rest problem."""
+    training.gram.work *= len(lambdas) * len(betas)
     return [
         solve_grid(
             problem,

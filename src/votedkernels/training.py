@@ -76,6 +76,7 @@ class Training:
         centers, numbers = choose_centers(estimator, X, sample, families)
         gram = build_gram(estimator, families, rows, centers, sample)
         gram.deadline = deadline
+        gram.work *= len(classes) if len(classes) > 2 else 1
         try:
             complexities = measure_complexities(estimator.complexity, gram, sample.weights)
         except OutOfTime:  # no penalties, so no solver will run either

@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-def _compiled(function: Any) -> Any:
+def compiled(function: Any) -> Any:
     """Compile, with a cache on disk where there is a place for one."""
     try:
         return njit(nogil=True, fastmath=_FAST, cache=True)(function)
@@ -27,7 +27,7 @@ def _compiled(function: Any) -> Any:
         return njit(nogil=True, fastmath=_FAST)(function)
 
 
-@_compiled
+@compiled
 def add_powers_to_5(base: Any, v: Any, out: Any) -> None:
     """Degrees 1 to 5. The sums stay in registers."""
     for j in range(base.shape[0]):
@@ -51,7 +51,7 @@ def add_powers_to_5(base: Any, v: Any, out: Any) -> None:
         out[4, j] += s5
 
 
-@_compiled
+@compiled
 def add_powers_to_10(base: Any, v: Any, out: Any) -> None:
     """Degrees 1 to 10. The sums stay in registers."""
     for j in range(base.shape[0]):
@@ -136,7 +136,7 @@ def _exp(x: Any) -> Any:
     return _from_bits(_bits(p) + shift)
 
 
-@_compiled
+@compiled
 def add_gaussians(base: Any, v: Any, gammas: Any, out: Any) -> None:
     """exp(-gamma b) for every gamma, each by an exponential of its own."""
     for j in range(base.shape[0]):
@@ -148,7 +148,7 @@ def add_gaussians(base: Any, v: Any, gammas: Any, out: Any) -> None:
             out[k, j] += total
 
 
-@_compiled
+@compiled
 def exponentials(x: Any, out: Any) -> None:
     """exp(x) for an array of numbers <= 0: what `add_gaussians` can reach at most."""
     for i in range(x.size):

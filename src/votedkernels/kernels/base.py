@@ -69,8 +69,10 @@ def resolve_scale(
     return float(value)
 
 
-def inner_products(X: Any, centers: Any) -> FloatArray:
+def inner_products(X: Any, centers: Any, out: FloatArray | None = None) -> FloatArray:
     """Return the dense matrix of x.c for dense or sparse rows and centres."""
+    if not (sparse.issparse(X) or sparse.issparse(centers)):
+        return np.asarray(np.matmul(X, centers.T, out=out))
     product = X @ centers.T
     return np.asarray(product.toarray() if sparse.issparse(product) else product)
 
@@ -115,6 +117,20 @@ class KernelFamily(BaseEstimator):
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return the values of member k, elementwise from the base."""
         raise NotImplementedError
+
+    def left_factor(self, X: Any) -> FloatArray | None:
+        """Return the left factor of the base, if it is a product of two (see `multiply`)."""
+        return None
+
+    def right_factor(self, centers: Any) -> FloatArray:
+        """Return the right factor of the base, where `left_factor` gives the left one."""
+        raise NotImplementedError
+
+    def multiply(
+        self, left: FloatArray, right: FloatArray, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the base from its factors."""
+        return inner_products(left, right, out)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
         """Return a bound of |K_k| on these points for each member, or about."""

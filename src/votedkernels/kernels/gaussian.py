@@ -77,18 +77,37 @@ class Gaussian(KernelFamily):
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return unit ||x - c||^2."""
-        if self.origin_ is not None and not sparse.issparse(X) and not sparse.issparse(centers):
-            X, centers = X - self.origin_, centers - self.origin_
-        # The unit and the norms go into the smaller arrays: every pass over the base counts.
-        norms, center_norms = _squared_norms(X) * self.unit_, _squared_norms(centers) * self.unit_
-        if sparse.issparse(X) or sparse.issparse(centers):
-            base = inner_products(X, centers * (-2.0 * self.unit_))
-            base += norms[:, None]
-            base += center_norms[None, :]
-        else:
-            left = np.column_stack([X, norms, np.ones_like(norms)])
-            right = [centers * (-2.0 * self.unit_), np.ones_like(center_norms), center_norms]
-            base = inner_products(left, np.column_stack(right))
+        left = self.left_factor(X)
+        if left is not None and not sparse.issparse(centers):
+            return self.multiply(left, self.right_factor(centers))
+        base = inner_products(X, centers * (-2.0 * self.unit_))
+        base += (self.unit_ * _squared_norms(X))[:, None]
+        base += (self.unit_ * _squared_norms(centers))[None, :]
+        return np.maximum(base, 0.0, out=base)
+
+    # The unit and the norms go into the smaller arrays: every pass over the base counts.
+
+    def left_factor(self, X: Any) -> FloatArray | None:
+        """Return [x, unit ||x||^2, 1], from our own origin."""
+        if sparse.issparse(X):
+            return None
+        X = X if self.origin_ is None else X - self.origin_
+        norms = _squared_norms(X)
+        return np.column_stack([X, self.unit_ * norms, np.ones_like(norms)])
+
+    def right_factor(self, centers: Any) -> FloatArray:
+        """Return [-2 unit c, 1, unit ||c||^2], from our own origin."""
+        centers = centers if self.origin_ is None else centers - self.origin_
+        norms = _squared_norms(centers)
+        return np.column_stack(
+            [-2.0 * self.unit_ * centers, np.ones_like(norms), self.unit_ * norms]
+        )
+
+    def multiply(
+        self, left: FloatArray, right: FloatArray, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return squared distances, never below 0, from their factors."""
+        base = inner_products(left, right, out)
         return np.maximum(base, 0.0, out=base)
 
     def member(self, base: FloatArray, k: int) -> FloatArray:

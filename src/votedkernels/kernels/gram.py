@@ -23,10 +23,11 @@ from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
 VOTE_ROWS = 1024  # a block of votes stays in cache
+FUSED_ROWS = 256
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
-#: Kernel values from which compiling the loops pays.
-FUSED_WORK = 2 * 10**8
+#: Kernel values (of one pass, for all problems to be solved) from which compiled loops pay.
+FUSED_WORK = 5 * 10**8
 
 
 class OutOfTime(Exception):
@@ -69,6 +70,8 @@ class Gram:
         self.deadline: float | None = None
         self.names = [name for family in self.families for name in family.names_]
         self.n_kernels = len(self.names)
+        #: Kernel values of one pass for each problem to be solved; kept by `restricted`.
+        self.work = self.n_kernels * self.n_rows * self.n_centers
         sizes = [family.n_kernels for family in self.families]
         self._family_of = np.repeat(np.arange(len(sizes)), sizes)
         self._member_of = np.concatenate([np.arange(size) for size in sizes])
@@ -77,6 +80,11 @@ class Gram:
         for family in self.families:
             family.check_range(X, centers)
         self._bases = self._cached_bases(memory_limit)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the work ahead is large enough for compiled loops, here and in solvers."""
+        return self.work >= FUSED_WORK and has_numba()
 
     # -- the questions ------------------------------------------------------------
 
@@ -90,8 +98,8 @@ class Gram:
         self.n_values += self.n_kernels * n_centers * len(active)
         weights = v[active]
 
-        fused = self.n_kernels * n_centers * len(active) >= FUSED_WORK and has_numba()
-        X_active = take_rows(self.X, active)
+        fused = self.is_compiled
+        factors = self._right_factors(active) if fused else []
 
         def work(cols: slice) -> FloatArray:
             chosen = cols if centers is None else centers[cols]
@@ -103,16 +111,38 @@ class Gram:
                         base = self._base(f, active[rows], chosen)
                         out[mine] += family.correlate(base, weights[rows])
                     continue
-                points = take_rows(self.centers, chosen)
-                for rows in blocks(len(active), BLOCK_ROWS // 2):
-                    if self._bases[f] is None:
-                        base = family.base(points, take_rows(X_active, rows))
-                    else:
-                        base = np.ascontiguousarray(self._base(f, active[rows], chosen).T)
+                for rows, base in self._turned_bases(f, active, chosen, factors[f]):
                     out[mine] += family.correlate_fused(base, weights[rows])
             return out
 
         return np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+
+    def _right_factors(self, active: IntArray) -> list[FloatArray | None]:
+        """Return the factor of some rows in the base of each family, where that is a product."""
+        factors: list[FloatArray | None] = []
+        X, few = take_rows(self.X, active), take_rows(self.X, slice(0, 1))
+        for family, base in zip(self.families, self._bases, strict=True):
+            is_product = family.has_fused and base is None and family.left_factor(few) is not None
+            factors.append(family.right_factor(X) if is_product else None)
+        return factors
+
+    def _turned_bases(
+        self, f: int, active: IntArray, chosen: IntArray | slice, right: FloatArray | None
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """Give the base of centres by rows, in blocks that stay in cache."""
+        family, points = self.families[f], take_rows(self.centers, chosen)
+        left = None if right is None else family.left_factor(points)
+        buffer = np.empty((count_rows(points), FUSED_ROWS))
+        for rows in blocks(len(active), FUSED_ROWS):
+            if left is not None and right is not None:
+                part = right[rows]
+                # The rest of the rows, fewer than a block, get an array of their own.
+                out = buffer if len(part) == FUSED_ROWS else None
+                yield rows, family.multiply(left, part, out)
+            elif self._bases[f] is not None:
+                yield rows, np.ascontiguousarray(self._base(f, active[rows], chosen).T)
+            else:
+                yield rows, family.base(points, take_rows(self.X, active[rows]))
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Gram:
         """Return the same kernels over some of the rows and centres."""
@@ -127,6 +157,16 @@ class Gram:
 
     def squares(self, v: FloatArray, f: int) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j)^2 for the members of family f."""
+        return self._correlate_of(np.square, v, f)
+
+    def correlate_sizes(self, v: FloatArray) -> FloatArray:
+        """Return sum_i v_i |K_k(x_i, c_j)|."""
+        parts = [self._correlate_of(np.abs, v, f) for f in range(len(self.families))]
+        return np.concatenate(parts)
+
+    def _correlate_of(
+        self, function: Callable[[FloatArray], FloatArray], v: FloatArray, f: int
+    ) -> FloatArray:
         active, family = np.flatnonzero(v), self.families[f]
 
         def work(cols: slice) -> FloatArray:
@@ -134,7 +174,7 @@ class Gram:
             for rows in blocks(len(active), BLOCK_ROWS):
                 base = self._base(f, active[rows], cols)
                 for k in range(family.n_kernels):
-                    out[k] += v[active[rows]] @ family.member(base, k) ** 2
+                    out[k] += v[active[rows]] @ function(family.member(base, k))
             return out
 
         return np.concatenate(self._map(work, self.n_centers, BLOCK_CENTERS), axis=1)

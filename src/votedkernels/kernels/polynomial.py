@@ -85,10 +85,25 @@ class Polynomial(KernelFamily):
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return gamma x.c + coef0."""
+        left = self.left_factor(X)
+        if left is not None and not sparse.issparse(centers):
+            return self.multiply(left, self.right_factor(centers))
         base = inner_products(X, centers)
         base *= self.gamma_
         base += self.coef0
         return base
+
+    # gamma and coef0 go into the smaller arrays: every pass over the base counts.
+
+    def left_factor(self, X: Any) -> FloatArray | None:
+        """Return [gamma x, coef0]."""
+        if sparse.issparse(X):
+            return None
+        return np.column_stack([X * self.gamma_, np.full_like(X, self.coef0, shape=X.shape[0])])
+
+    def right_factor(self, centers: Any) -> FloatArray:
+        """Return [c, 1]."""
+        return np.column_stack([centers, np.ones_like(centers, shape=centers.shape[0])])
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return base ** degrees[k] by repeated multiplication."""

@@ -31,41 +31,42 @@ from .linear_program import BASIC, LOWER, UPPER, Basis, Infeasible, LinearProgra
 FEASIBILITY = 1e-9
 PIVOT = 1e-9
 REFACTOR_EVERY = 100
+#: Compiled pivots between two looks at the clock.
+PIVOTS_AT_ONCE = 10
 #: Columns of the table kept free, for the basis to grow.
 ROOM = 64
 PERTURBATION = 1e-10
 TIE = 1e-12
 ACCURACY = 1e-11
+#: How a run of pivots ends.
+GOING, FEASIBLE, STUCK, LATE = range(4)
 
 
 def solve_dense(
-    lp: LinearProgram, *, basis: Basis | None = None, deadline: float | None = None
+    lp: LinearProgram,
+    *,
+    basis: Basis | None = None,
+    deadline: float | None = None,
+    compiled: bool = False,
 ) -> LPResult | None:
     """Solve a linear program; None where the method breaks down, for others to try.
 
-    Raises `Infeasible` where no variable can mend an infeasible row.
+    Raises `Infeasible` where no variable can mend an infeasible row. ``compiled`` asks for
+    numba, which pays for itself after some thousand pivots.
     """
     simplex = _DenseSimplex(lp, basis)
-    limit = 50 * (len(simplex.g) + 20)
+    n_pivots, limit = 0, 50 * (len(simplex.g) + 20)
     with np.errstate(all="ignore"):
-        for iteration in range(limit):
-            is_due = iteration % REFACTOR_EVERY == 0 or simplex.n == simplex.capacity
-            if is_due and not simplex.refactor():
+        while n_pivots < limit:
+            simplex.refactor()
+            outcome, done = simplex.advance(REFACTOR_EVERY, deadline, compiled=compiled)
+            n_pivots += done
+            if outcome == LATE:
                 return None
-            if deadline is not None and time.perf_counter() >= deadline:
-                return None
-            leaving = simplex.most_infeasible()
-            if leaving is None:
-                if simplex.fresh or simplex.is_accurate():
-                    return simplex.result(iteration)
-                if not simplex.refactor():
-                    return None
-                continue
-            if not simplex.pivot(*leaving):
-                if simplex.fresh:
-                    raise Infeasible
-                if not simplex.refactor():
-                    return None
+            if outcome == FEASIBLE and (done == 0 or simplex.is_accurate()):
+                return simplex.result(n_pivots)
+            if outcome == STUCK and done == 0:
+                raise Infeasible
     return None
 
 
@@ -88,12 +89,11 @@ class _DenseSimplex:
         self.S = np.flatnonzero(self.at_bound)
         self.g = np.zeros(n_rows)
         self.n = self.capacity = 0
-        self.fresh = False
 
     # -- the state, computed anew ------------------------------------------------------
 
-    def refactor(self) -> bool:
-        """Compute the table and all values from the basis; False where it is singular."""
+    def refactor(self) -> None:
+        """Compute the table and all values from the basis, or from none where it is singular."""
         A = self.A
         if len(self.B) != len(self.S):
             self.B, self.S = self.B[:0], self.S[:0]
@@ -126,8 +126,6 @@ class _DenseSimplex:
         self._bound_slots()
         self._price()
         self._place_at_bounds()
-        self.fresh = True
-        return True
 
     def _bound_slots(self) -> None:
         """Bounds and tolerances of all that may become infeasible, in the table's order.
@@ -192,7 +190,44 @@ class _DenseSimplex:
         unpaid = self.cost[basic] - self.dual[rows] @ square
         return bool(np.abs([missed, unpaid]).max(initial=0.0) <= ACCURACY)
 
-    # -- one step ----------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------
+
+    def advance(
+        self, limit: int, deadline: float | None, *, compiled: bool = False
+    ) -> tuple[int, int]:
+        """Do up to ``limit`` pivots; return (how it ended, how many were done)."""
+        done = 0
+        while done < limit:
+            if deadline is not None and time.perf_counter() >= deadline:
+                return LATE, done
+            if self.n == self.capacity:
+                break
+            outcome, count = self._run_compiled(PIVOTS_AT_ONCE) if compiled else self.step()
+            done += count
+            if outcome != GOING:
+                return outcome, done
+        return GOING, done
+
+    def step(self) -> tuple[int, int]:
+        """Do one pivot, if there is one to do."""
+        leaving = self.most_infeasible()
+        if leaving is None:
+            return FEASIBLE, 0
+        return (GOING, 1) if self.pivot(*leaving) else (STUCK, 0)
+
+    def _run_compiled(self, limit: int) -> tuple[int, int]:
+        from ._pivots import run_pivots
+
+        lp = self.lp
+        outcome, self.n, done = run_pivots(
+            self.A, self.A_turned, lp.upper, lp.row_lower, lp.row_upper, self.row_width,
+            self.Q, self.A_bound, self.basic_columns, self.bound_rows, self.in_basis,
+            self.at_bound, self.x, self.side, self.z_bound, self.row_side, self.g, self.values,
+            self.reduced, self.dual, self.slot_lower, self.slot_upper, self.slot_tolerance,
+            FEASIBILITY, self.n, limit,
+        )  # fmt: skip
+        self.B, self.S = self.basic_columns[: self.n], self.bound_rows[: self.n]
+        return outcome, done
 
     def most_infeasible(self) -> tuple[bool, int, float] | None:
         """Return (is it a row, its number, signed infeasibility), or None when feasible."""
@@ -245,7 +280,6 @@ class _DenseSimplex:
         self.reduced -= step * alpha
         self.dual[rows] -= step * table_row
         self._exchange(is_row, number, off, enters_row, j, column, table_row, step)
-        self.fresh = False
         self._values()
         return True
 

@@ -30,6 +30,10 @@ def _hot_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult |
     return solve_dense(lp, basis=basis, deadline=end)
 
 
+def _hot_compiled(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_dense(lp, basis=basis, deadline=end, compiled=True)
+
+
 def _cold_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
     return solve_dense(lp, deadline=end)
 
@@ -52,14 +56,17 @@ def solve_lp(
     basis: Basis | None = None,
     deadline: float | None = None,
     may_be_infeasible: bool = False,
+    compiled: bool = False,
 ) -> LPResult | None:
     """Return the answer of the first rung that has one; None when all failed or time is up.
 
     ``may_be_infeasible`` says that a claim of infeasibility may be true; it then ends the
-    climb. Otherwise such a claim is a failure like any other.
+    climb. Otherwise such a claim is a failure like any other. ``compiled`` allows numba.
     """
     first: tuple[Rung, ...] = (_hot_highs, _hot_dense)
-    if len(lp.row_lower) >= DENSE_ROWS:
+    if compiled:
+        first = (_hot_compiled, _hot_highs)
+    elif len(lp.row_lower) >= DENSE_ROWS:
         first = (_hot_dense, _hot_highs)
     for rung in (*first, _cold_dense, _cold_highs, _primal_highs, _interior_highs):
         seconds = FIRST_TRY_SECONDS if rung in first else LAST_TRY_SECONDS

@@ -239,7 +239,13 @@ class Master:
             row_status = np.append(row_status, np.int8(self.balance_status))
         lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
         basis = Basis(self.column_status[rows], row_status)
-        result = solve_lp(lp, basis=basis, deadline=self.deadline, may_be_infeasible=len(fixed) > 0)
+        result = solve_lp(
+            lp,
+            basis=basis,
+            deadline=self.deadline,
+            may_be_infeasible=len(fixed) > 0,
+            compiled=problem.gram.is_compiled,
+        )
         if result is None:
             return None
         result = solve_basis(lp, result)
