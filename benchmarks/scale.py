@@ -25,12 +25,10 @@ HEADER = (
 def fit_one(n_rows, complexity_penalty, n_jobs, memory_limit):
     """Fit and return the record; run in a fresh process."""
     from votedkernels import Polynomial, VotedKernelClassifier
-    from votedkernels.datasets import make_waveform
     from votedkernels.kernels import Gram
     from votedkernels.solvers import SOLVERS
 
-    X, y = make_waveform(n_rows, random_state=0)
-    X = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(X.shape[1])
+    X, y = load(n_rows)
     seen = {}
     solve = SOLVERS["column-generation"]
 
@@ -69,6 +67,24 @@ def fit_one(n_rows, complexity_penalty, n_jobs, memory_limit):
     }
 
 
+def fit_svc(n_rows):
+    """Return the seconds of one SVC fit, polynomial of degree 3 with C = 100, to the same rows."""
+    from sklearn.svm import SVC
+
+    X, y = load(n_rows)
+    model = SVC(kernel="poly", degree=3, gamma=1.0, coef0=1.0, C=100.0, cache_size=1000)
+    start = time.perf_counter()
+    model.fit(X, y)
+    return {"m": n_rows, "seconds": time.perf_counter() - start, "support": len(model.support_)}
+
+
+def load(n_rows):
+    from votedkernels.datasets import make_waveform
+
+    X, y = make_waveform(n_rows, random_state=0)
+    return (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(X.shape[1]), y
+
+
 def as_row(record):
     return (
         f"{record['m']:.0e}", f"{record['lambda']:.0e}", f"{record['seconds']:.1f}",
@@ -91,42 +107,69 @@ def growth_lines(records):
     return lines
 
 
+def svc_lines(records, svc):
+    """Compare with SVC where both were fitted to as many rows."""
+    return [
+        f"m = {r['m']}, lambda = {r['lambda']:g}: one fit of SVC (polynomial of degree 3, C = 100, "
+        f"one core) takes {svc['seconds']:.1f} s, {svc['seconds'] / r['seconds']:.1f} times as "
+        f"long, and has {svc['support']} support vectors."
+        for r in records
+        if svc and r["m"] == svc["m"]
+    ]
+
+
+def run_alone(options):
+    """Run this file in a process of its own and return what it prints."""
+    command = [sys.executable, __file__, *options]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=float, nargs="+", default=[1e4, 3e4, 1e5, 3e5, 1e6])
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1e4, 2e4, 1e5, 3e5, 1e6])
     parser.add_argument("--lambdas", type=float, nargs="+", default=[1e-2, 1e-3])
     parser.add_argument("--largest-small", type=float, default=1e5, help="for lambda below 1e-2")
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--memory-limit", default=None)
     parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--svc-rows", type=int, default=20_000, help="rows for one fit of SVC; 0: none"
+    )
+    parser.add_argument("--one-svc", type=int, default=None)
     parser.add_argument("--one", type=float, nargs=2, metavar=("M", "LAMBDA"), default=None)
     arguments = parser.parse_args()
     if arguments.one:
         m, penalty = arguments.one
         json.dump(fit_one(int(m), penalty, arguments.n_jobs, arguments.memory_limit), sys.stdout)
         return
+    if arguments.one_svc:
+        json.dump(fit_svc(arguments.one_svc), sys.stdout)
+        return
     run = describe_run(PACKAGES)
     run["settings"] = {"n_jobs": arguments.n_jobs, "memory_limit": arguments.memory_limit}
+    svc = None
+    if arguments.svc_rows:
+        report_progress(f"SVC, m = {arguments.svc_rows}")
+        svc = run_alone(["--one-svc", str(arguments.svc_rows)])
     records = []
     for penalty in arguments.lambdas:
         for m in arguments.sizes:
             if penalty < 1e-2 and m > arguments.largest_small:
                 continue
             report_progress(f"m = {m:g}, lambda = {penalty:g}")
-            command = [sys.executable, __file__, "--one", repr(m), repr(penalty)]
-            command += ["--n-jobs", str(arguments.n_jobs)]
+            options = ["--one", repr(m), repr(penalty), "--n-jobs", str(arguments.n_jobs)]
             if arguments.memory_limit:
-                command += ["--memory-limit", arguments.memory_limit]
-            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            records.append(json.loads(out))
-            lines = [" ".join(__doc__.split()), *growth_lines(records)]
+                options += ["--memory-limit", arguments.memory_limit]
+            records.append(run_alone(options))
+            lines = [" ".join(__doc__.split()), *growth_lines(records), *svc_lines(records, svc)]
             # Written after every fit: the largest take long, and may be stopped.
             write_report(
                 arguments.output, "scale", title="Many rows", run=run, header=HEADER,
-                rows=list(map(as_row, records)), left=(), lines=lines, data={"records": records},
+                rows=list(map(as_row, records)), left=(), lines=lines,
+                data={"records": records, "svc": svc},
             )  # fmt: skip
     print(format_table(HEADER, list(map(as_row, records))))
-    print("\n".join(growth_lines(records)))
+    print("\n".join([*growth_lines(records), *svc_lines(records, svc)]))
 
 
 if __name__ == "__main__":
