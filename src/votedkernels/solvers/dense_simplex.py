@@ -233,12 +233,12 @@ class _DenseSimplex:
         """Return (is it a row, its number, signed infeasibility), or None when feasible."""
         below, above = self.slot_lower - self.values, self.values - self.slot_upper
         off = np.maximum(below, above)
-        bad = np.flatnonzero(off > self.slot_tolerance)
+        bad = (off > self.slot_tolerance).nonzero()[0]
         if len(bad) == 0:
             return None
         table = self.Q.take(bad, axis=0)
         norms = self.slot_unit[bad] + np.einsum("ij,ij->i", table, table)
-        slot = int(bad[np.argmax(off[bad] ** 2 / norms)])
+        slot = int(bad[(off[bad] ** 2 / norms).argmax()])
         signed = float(above[slot] if above[slot] > below[slot] else -below[slot])
         is_row = slot >= self.capacity
         return is_row, slot - self.capacity if is_row else slot, signed
@@ -292,20 +292,20 @@ class _DenseSimplex:
         gain = np.concatenate([alpha * self.side, table_row * self.row_side[rows]])
         if off > 0:
             np.negative(gain, out=gain)
-        can = np.flatnonzero(gain > PIVOT)
+        can = (gain > PIVOT).nonzero()[0]
         if len(can) == 0:
             return None
         gain = gain[can]
         ratio = np.abs(np.concatenate([self.reduced, self.dual[rows]])[can]) / gain
         width = np.concatenate([self.lp.upper, self.row_width[rows]])[can]
-        order = np.argsort(ratio)
-        covered = np.cumsum((gain * width)[order])
-        last = min(int(np.searchsorted(covered, abs(off))), len(order) - 1)
+        order = ratio.argsort()
+        covered = (gain * width)[order].cumsum()
+        last = min(int(covered.searchsorted(abs(off))), len(order) - 1)
         # Among candidates as good up to rounding, the largest pivot is the safest.
         ranked = ratio[order]
-        first = int(np.searchsorted(ranked, ranked[last] - TIE))
-        group = order[first : int(np.searchsorted(ranked, ranked[last] + TIE, side="right"))]
-        chosen = int(group[np.argmax(gain[group])])
+        first = int(ranked.searchsorted(ranked[last] - TIE))
+        group = order[first : int(ranked.searchsorted(ranked[last] + TIE, side="right"))]
+        chosen = int(group[gain[group].argmax()])
         passed = order[:last]
         flips = can[passed[passed != chosen]]
         is_x = flips < n_cols

@@ -26,9 +26,10 @@ def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
     x = np.where(result.basis.columns == UPPER, lp.upper, 0.0)
     row_dual = np.zeros(len(at_bound))
     if between.any():
-        square = lp.matrix[np.ix_(at_bound, between)]
+        rows = lp.matrix[at_bound]
+        square = rows[:, between]
         bound = np.where(result.basis.rows == UPPER, lp.row_upper, lp.row_lower)[at_bound]
-        right = bound - lp.matrix[np.ix_(at_bound, ~between)] @ x[~between]
+        right = bound - rows @ np.where(between, 0.0, x)
         try:
             with np.errstate(all="ignore"):
                 factors = linalg.lu_factor(square, check_finite=False)
