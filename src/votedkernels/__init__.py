@@ -7,13 +7,15 @@ from ._show_versions import show_versions
 from ._version import __version__
 from .classifier import VotedKernelClassifier
 from .classifier_cv import VotedKernelClassifierCV
-from .complexity import Dimension, Massart, Trace
+from .complexity import Dimension, Empirical, Local, Massart, Trace
 from .kernel_path import voted_kernel_path
 from .kernels import Gaussian, Polynomial, Precomputed, Similarity
 
 __all__ = [
     "Dimension",
+    "Empirical",
     "Gaussian",
+    "Local",
     "Massart",
     "Polynomial",
     "Precomputed",

@@ -102,9 +102,8 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
                 f[rows] += values[:, terms.centers[mine]] @ terms.weights[mine]
     loss = problem.w @ np.maximum(0, 1 - y * f)
     price = problem.penalties[terms.kernels] @ np.abs(terms.weights.astype(np.longdouble))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        excess = np.nan_to_num(np.abs(correlation) / problem.penalties[:, None], posinf=np.inf)
-    return float(loss + price), float(u.sum() / max(1, excess.max()))
+    largest = problem.excess(correlation).max()  # type: ignore[arg-type]
+    return float(loss + price), float(u.sum() / max(1, largest))
 
 
 def _widen(X: Any) -> FloatArray:

@@ -208,6 +208,11 @@ class VotedKernelClassifierCV(CallbackSupportMixin, VoteMixin, NamedFamiliesMixi
             folds.append(fold)
             progress.end_problem()
         self.n_splits_ = len(splits)
+        tried = {
+            named.get("kernels"): folds[number * len(splits)].n_kernels
+            for number, (named, _) in enumerate(alternatives)
+        }
+        self.n_kernels_tried_ = sum(tried.values())
         self.cv_results_ = self._tabulate(alternatives, folds, lambdas, betas)
         self._choose(alternatives)
         self._warn(folds)

@@ -38,6 +38,7 @@ def describe_solutions(
         "kernels_": gram.families,
         "kernel_names_": gram.names,
         "complexities_": training.complexities,
+        "complexity_errors_": training.complexity_errors,
         "penalties_": problems[0].penalties,
         "support_": support,
         "support_vectors_": _support_vectors(training.center_source, support),

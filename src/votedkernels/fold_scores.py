@@ -28,6 +28,7 @@ class FoldResult:
     n_support: FloatArray
     relative_gaps: FloatArray
     seconds: FloatArray
+    n_kernels: int
 
 
 class GridPoint(ClassifierMixin, BaseEstimator):
@@ -86,8 +87,11 @@ def score_fold(
             scores[i, j] = scorer(model, X_test, y_test, **metadata)
     with np.errstate(invalid="ignore"):
         relative = np.nan_to_num(path.dual_gaps / path.objectives)
+    n_kernels = training.gram.n_kernels
     seconds = np.full(scores.shape, (time.perf_counter() - started) / scores.size)
-    return FoldResult(scores, path.n_support.astype(float), relative.max(axis=-1), seconds)
+    return FoldResult(
+        scores, path.n_support.astype(float), relative.max(axis=-1), seconds, n_kernels
+    )
 
 
 def decide(estimator: Any, path: Bunch, X: Any) -> FloatArray:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .kernels.base import FloatArray, IntArray
 from .kernels.gram import Gram
@@ -52,6 +53,8 @@ class Problem:
     w: FloatArray
     penalties: FloatArray
     fit_intercept: bool = False
+    #: Which columns (k, j) may vote; None for all.
+    allowed: NDArray[np.bool_] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -79,11 +82,18 @@ class Problem:
             u = u * np.where(positive, mass.min() / mass[1], mass.min() / mass[0])
         return u
 
-    def excess(self, correlation: FloatArray) -> FloatArray:
-        """Return |sum_i u_i y_i K_k(x_i, c_j)| / L_k: above 1 the dual constraint is violated."""
+    def excess(self, correlation: FloatArray, centers: IntArray | None = None) -> FloatArray:
+        """Return |sum_i u_i y_i K_k(x_i, c_j)| / L_k: above 1 the dual constraint is violated.
+
+        Columns that may not vote have no constraint. The correlation is that of all centres, or
+        of some.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.abs(correlation) / self.penalties[:, None]
-        return np.nan_to_num(ratio, nan=0.0, posinf=np.inf)
+        ratio = np.nan_to_num(ratio, nan=0.0, posinf=np.inf)
+        if self.allowed is None:
+            return ratio
+        return np.where(self.allowed if centers is None else self.allowed[:, centers], ratio, 0.0)
 
     def dual_value(self, u: FloatArray, correlation: FloatArray) -> float:
         """Return the proved lower bound from a u in the box and its correlation."""
@@ -97,7 +107,11 @@ class Problem:
         """Return the problem on some of the rows and centres, with the same penalties."""
         w = self.w[rows]
         return replace(
-            self, gram=self.gram.restricted(rows, centers), y=self.y[rows], w=w / w.sum()
+            self,
+            gram=self.gram.restricted(rows, centers),
+            y=self.y[rows],
+            w=w / w.sum(),
+            allowed=None if self.allowed is None else self.allowed[:, centers],
         )
 
     def certify(self, terms: Terms, u: FloatArray) -> tuple[float, float]:

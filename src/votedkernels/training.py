@@ -13,9 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .complexity import measure_complexities
+from .complexity import admitted_columns, measure_with_errors
 from .kernels import Gram, clone_families
 from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
@@ -35,7 +36,8 @@ class Training:
     gram : the kernels over distinct rows and centres
     codes : class code of each row of ``gram``
     w : weight of each row in the loss; they sum to 1
-    complexities : r_k of each kernel
+    complexities, complexity_errors : r_k of each kernel, and its standard error
+    allowed : which columns (kernel, centre) may vote; None for all
     center_numbers : number of each centre among the training rows, or the centres given
     center_source : what these numbers count in; None for a precomputed kernel
     fit_intercept : bool
@@ -46,6 +48,8 @@ class Training:
     codes: IntArray
     w: FloatArray
     complexities: FloatArray
+    complexity_errors: FloatArray
+    allowed: NDArray[np.bool_] | None
     center_numbers: IntArray
     center_source: Any
     fit_intercept: bool
@@ -78,9 +82,11 @@ class Training:
         gram.deadline = deadline
         gram.work *= len(classes) if len(classes) > 2 else 1
         try:
-            complexities = measure_complexities(estimator.complexity, gram, sample.weights)
+            complexities, errors = measure_with_errors(estimator.complexity, gram, sample.weights)
+            allowed = admitted_columns(estimator.complexity, gram, sample.weights)
         except OutOfTime:  # no penalties, so no solver will run either
-            complexities = np.full(gram.n_kernels, np.nan)
+            complexities = errors = np.full(gram.n_kernels, np.nan)
+            allowed = None
         w = sample.weights * factors[sample.codes]
         own = estimator.centers is not None and np.ndim(estimator.centers) > 0
         return cls(
@@ -89,6 +95,8 @@ class Training:
             codes=sample.codes,
             w=w / w.sum(),
             complexities=complexities,
+            complexity_errors=errors,
+            allowed=allowed,
             center_numbers=numbers,
             center_source=None if families[0].pairwise else centers if own else X,
             fit_intercept=bool(estimator.fit_intercept),
@@ -105,6 +113,7 @@ class Training:
                 self.w,
                 penalties,
                 self.fit_intercept,
+                self.allowed,
             )
             for code in positives
         ]

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .bounds import GeneralizationBound
+from .guarantee import generalization_bound
 from .kernels import Gram, KernelFamily
 from .kernels.base import FloatArray, IntArray
 from .validation import validate_rows
@@ -46,6 +48,39 @@ class VoteMixin(ClassifierMixin):
         )
         decision += self.intercept_
         return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def generalization_bound(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        delta: float = 0.05,
+        radius: float | None = None,
+        sample_weight: Any = None,
+    ) -> GeneralizationBound:
+        """Bound the probability of error on new rows.
+
+        The paper's Theorems 1 and 2, corrected; the smaller of the two. It holds with
+        probability 1 - delta over samples (X, y) of independent rows, also where the model was
+        fitted and its penalties were chosen on that sample. On small samples it is vacuous.
+
+        Parameters
+        ----------
+        X, y : rows in the form they had at fit, and their labels
+        delta : float, default=0.05
+        radius : float, default=None
+            A norm that no row can exceed, for polynomial kernels. None takes one from the
+            sample, rounded up to a fixed grid, and pays for that.
+        sample_weight : None
+            The theorems know no weights; anything but equal ones is an error.
+
+        Returns
+        -------
+        GeneralizationBound
+        """
+        return generalization_bound(
+            self, X, y, delta=delta, radius=radius, sample_weight=sample_weight
+        )
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row: the sign, or the largest, of `decision_function`."""

@@ -13,6 +13,7 @@ A family knows nothing of labels, penalties or solvers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -138,6 +139,20 @@ class KernelFamily(BaseEstimator):
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
 
+    @property
+    def needs_radius(self) -> bool:
+        """Whether `supremum` depends on the ball that the rows keep to."""
+        return False
+
+    @property
+    def set_by_sample(self) -> tuple[str, ...]:
+        """Names of parameters whose value was taken from the training sample."""
+        return ()
+
+    def supremum(self, radius: float | None) -> FloatArray | None:
+        """Return sup|K_k| over all rows of norm <= radius; None where nothing is known."""
+        return None
+
     def check_range(self, X: Any, centers: Any) -> None:
         """Raise where a member would overflow on these points."""
 
@@ -156,6 +171,11 @@ class KernelFamily(BaseEstimator):
             for k in range(self.n_kernels):
                 out[k, block] = self.member(base, k)
         return out
+
+    def members(self, base: FloatArray) -> Iterator[FloatArray]:
+        """Give the values of each member in turn; each array is overwritten by the next."""
+        for k in range(self.n_kernels):
+            yield self.member(base, k)
 
     def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j) for all members at once, shape (n_kernels, n_centers)."""

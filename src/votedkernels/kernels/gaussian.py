@@ -139,6 +139,15 @@ class Gaussian(KernelFamily):
         """Distances over few features are recomputed faster than read back."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
+    @property
+    def set_by_sample(self) -> tuple[str, ...]:
+        """``unit="scale"`` is."""
+        return ('unit="scale"',) if isinstance(self.unit, str) else ()
+
+    def supremum(self, radius: float | None) -> FloatArray | None:
+        """No value exceeds 1."""
+        return np.ones(self.n_kernels)
+
     def largest(self, X: Any, centers: Any) -> FloatArray:
         """No value exceeds 1."""
         return np.ones(self.n_kernels)

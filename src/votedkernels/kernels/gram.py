@@ -164,6 +164,24 @@ class Gram:
         parts = [self._correlate_of(np.abs, v, f) for f in range(len(self.families))]
         return np.concatenate(parts)
 
+    def suprema(self, signs: FloatArray, f: int) -> FloatArray:
+        """Return max_j |sum_i signs_ti K_k(x_i, c_j)| for the members of family f.
+
+        ``signs`` has a row for each draw t; the result a row for each member.
+        """
+        family = self.families[f]
+
+        def work(cols: slice) -> FloatArray:
+            width = len(range(self.n_centers)[cols])
+            sums = np.zeros((family.n_kernels, len(signs), width))
+            for rows in blocks(self.n_rows, BLOCK_ROWS):
+                base = self._base(f, np.arange(self.n_rows)[rows], cols)
+                for k, values in enumerate(family.members(base)):
+                    sums[k] += signs[:, rows] @ values
+            return np.asarray(np.abs(sums).max(axis=2))
+
+        return np.asarray(np.maximum.reduce(self._map(work, self.n_centers, BLOCK_CENTERS)))
+
     def _correlate_of(
         self, function: Callable[[FloatArray], FloatArray], v: FloatArray, f: int
     ) -> FloatArray:

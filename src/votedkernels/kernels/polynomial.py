@@ -8,6 +8,7 @@ All degrees come from one block of b by repeated multiplication.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -112,10 +113,36 @@ class Polynomial(KernelFamily):
             power *= base
         return power
 
+    def members(self, base: FloatArray) -> Iterator[FloatArray]:
+        """Give the powers in turn, each from the one before where degrees ascend."""
+        if (np.diff(self.degrees_) < 0).any():
+            yield from super().members(base)
+            return
+        power, degree = base.copy(), 1
+        for wanted in self.degrees_:
+            for _ in range(degree, wanted):
+                power *= base
+            degree = wanted
+            yield power
+
     def _largest_base(self, X: Any, centers: Any) -> float:
         """Return a bound of |gamma x.c + coef0|, by Cauchy-Schwarz."""
         norms = [math.sqrt(float(_squared_norms(A).max(initial=0.0))) for A in (X, centers)]
         return self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
+
+    needs_radius = True
+
+    @property
+    def set_by_sample(self) -> tuple[str, ...]:
+        """``gamma="scale"`` is."""
+        return ('gamma="scale"',) if isinstance(self.gamma, str) else ()
+
+    def supremum(self, radius: float | None) -> FloatArray | None:
+        """Return (gamma radius^2 + |coef0|)^degree."""
+        if radius is None:
+            return None
+        largest = self.gamma_ * radius**2 + abs(self.coef0)
+        return np.asarray(largest ** self.degrees_.astype(np.float64))
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
         """Return a bound of |K_k| for each degree."""

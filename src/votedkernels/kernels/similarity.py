@@ -89,6 +89,10 @@ class Similarity(KernelFamily):
             )
         return values
 
+    def supremum(self, radius: float | None) -> FloatArray | None:
+        """Return the bound that the user vouches for."""
+        return None if self.bound is None else np.array([float(self.bound)])
+
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return the base itself."""
         return base

@@ -141,7 +141,7 @@ def price_candidates(
     candidates = np.argsort(-excess.max(axis=0), kind="stable")[:n_candidates]
     for _ in range(CANDIDATE_ROUNDS):
         u = problem.feasible_box(u)
-        local = problem.excess(problem.correlate(u, candidates))
+        local = problem.excess(problem.correlate(u, candidates), candidates)
         if not master.add_worst(local, tol, candidates):
             break
         u = improve(master, best, u)

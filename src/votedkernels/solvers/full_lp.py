@@ -58,8 +58,10 @@ def solve_by_full_lp(
     try:
         _check_time(deadline)
         gram, n = problem.gram, problem.n_rows
-        kernels = np.repeat(np.arange(gram.n_kernels), gram.n_centers)
-        centers = np.tile(np.arange(gram.n_centers), gram.n_kernels)
+        allowed = problem.allowed
+        if allowed is None:
+            allowed = np.ones((gram.n_kernels, gram.n_centers), bool)
+        kernels, centers = np.nonzero(allowed)
         signed = gram.columns(kernels, centers) * problem.y[:, None]
         scale = np.abs(signed).max(axis=0)
         scale[scale == 0] = 1.0
