@@ -126,7 +126,7 @@ def run_alone(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=float, nargs="+", default=[1e4, 2e4, 1e5, 3e5, 1e6])
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1e4, 2e4, 3e4, 1e5, 3e5, 1e6])
     parser.add_argument("--lambdas", type=float, nargs="+", default=[1e-2, 1e-3])
     parser.add_argument("--largest-small", type=float, default=1e5, help="for lambda below 1e-2")
     parser.add_argument("--n-jobs", type=int, default=2)
