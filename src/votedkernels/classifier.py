@@ -43,9 +43,10 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         Beta, the price of any weight. With ``complexity_penalty=0`` and one kernel this is
         the norm-1 SVM.
     complexity : str, complexity measure, array or list, default="auto"
-        How r_k is measured: ``"trace"``, ``"dimension"``, ``"massart"``; ``"auto"`` is trace
-        for families that declare themselves positive definite, else massart; an array gives
-        the numbers, a list one measure per family.
+        How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
+        ``"massart"``, or an object such as ``Local(radius=0.1)``; ``"auto"`` is trace for
+        families that declare themselves positive definite, else massart; an array gives the
+        numbers, a list one measure per family.
     centers : int, array or list, default=None
         The points c_j: None for the training rows, a number of training rows to draw, or
         points of the user's own.
@@ -88,6 +89,8 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
     kernels_ : list of KernelFamily
         The fitted families.
     kernel_names_, complexities_, penalties_ : per kernel: name, r_k and lambda r_k + beta
+    complexity_errors_ : array of shape (n_kernels,)
+        Standard errors of measures that estimate (``"empirical"``, ``"local"`` on many rows).
     kernel_mass_ : array of shape (n_kernels,)
         Sum of the absolute weights of each kernel.
     objective_, dual_bound_, dual_gap_ : float

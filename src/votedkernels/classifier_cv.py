@@ -80,7 +80,8 @@ class VotedKernelClassifierCV(CallbackSupportMixin, VoteMixin, NamedFamiliesMixi
     refit : bool, default=True
         Whether to fit on all data with the penalties chosen. Without, there is no prediction.
     complexity : as for `VotedKernelClassifier`, default="auto"
-        A dict of named alternatives is searched over.
+        A dict of named alternatives is searched over, such as
+        ``{radius: Local(radius) for radius in (0.01, 0.1, 1.0)}``.
     centers, fit_intercept, class_weight, tol, max_iter, memory_limit, random_state
         As for `VotedKernelClassifier`.
     time_limit : float, default=None

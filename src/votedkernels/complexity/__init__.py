@@ -1,0 +1,135 @@
+"""Complexity measures: r_k, a bound of the Rademacher complexity of H_k = {+-K_k(., c)}.
+
+With raw sample weights s_i (they count repetitions), m = sum_i s_i and
+kappa_k^2 = max_i K_k(x_i, x_i):
+
+    trace       kappa_k sqrt(sum_i s_i K_k(x_i, x_i)) / m             positive definite kernels
+    dimension   kappa_k^2 sqrt(d_k), d_k the dimension of feature space        polynomials
+    local       kappa_k^2 sqrt((2/m) sum_j min(radius, mu_j)), see `local`     positive definite
+    empirical   (1/m) E max_c |sum_i sigma_i K_k(x_i, c)|, by Monte Carlo            any kernel
+    massart     max_c sqrt(sum_i s_i K_k(x_i, c)^2) sqrt(2 log(2 n_centers)) / m    any kernel
+
+Trace is the paper's Lemma 1. Dimension is its Lemma 2 without the factor 12 sqrt(pi / m), as
+the paper's experiments use it. Massart is the finite-class lemma over the given centres.
+All scale with the kernel: c K has complexity c r_k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.base import FloatArray
+from ..kernels.gram import Gram
+from .base import ComplexityMeasure
+from .empirical import Empirical
+from .formulas import Auto, Dimension, Massart, Trace
+from .local import Local
+
+__all__ = [
+    "MEASURES",
+    "ComplexityMeasure",
+    "Dimension",
+    "Empirical",
+    "Local",
+    "Massart",
+    "Trace",
+    "measure_complexities",
+]
+
+MEASURES: dict[str, type[ComplexityMeasure]] = {
+    "auto": Auto,
+    "trace": Trace,
+    "dimension": Dimension,
+    "local": Local,
+    "empirical": Empirical,
+    "massart": Massart,
+}
+
+
+def resolve_measure(spec: Any) -> ComplexityMeasure:
+    """Return a measure from its name or itself."""
+    if isinstance(spec, ComplexityMeasure):
+        return spec
+    if isinstance(spec, str) and spec in MEASURES:
+        return MEASURES[spec]()
+    raise ValueError(
+        f"complexity must be one of {', '.join(map(repr, MEASURES))}, a complexity measure, an "
+        f"array with one number per kernel, or a list with one measure per family; got {spec!r}."
+    )
+
+
+def measure_complexities(spec: Any, gram: Gram, sample_weight: FloatArray) -> FloatArray:
+    """Return r_k for every kernel; see `measure_with_errors`."""
+    return measure_with_errors(spec, gram, sample_weight)[0]
+
+
+def measure_with_errors(
+    spec: Any, gram: Gram, sample_weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return r_k for every kernel, and its standard error (0 for formulas).
+
+    Parameters
+    ----------
+    spec : str, ComplexityMeasure, array of numbers, or list of one measure per family
+    gram : Gram
+    sample_weight : array of shape (n_rows,)
+        Raw weights; they count repetitions.
+    """
+    if _are_numbers(spec):
+        values = _given_complexities(spec, gram)
+        return values, np.zeros_like(values)
+    parts = [
+        measure.measure_with_errors(gram, f, sample_weight)
+        for f, measure in enumerate(_by_family(spec, gram))
+    ]
+    return np.concatenate([r for r, _ in parts]), np.concatenate([error for _, error in parts])
+
+
+def admitted_columns(spec: Any, gram: Gram, sample_weight: FloatArray) -> NDArray[np.bool_] | None:
+    """Return which columns (k, j) the measures let vote; None for all."""
+    if _are_numbers(spec):
+        return None
+    masks = [
+        measure.admits(gram, f, sample_weight) for f, measure in enumerate(_by_family(spec, gram))
+    ]
+    if all(mask is None for mask in masks):
+        return None
+    return np.concatenate([
+        np.ones((gram.families[f].n_kernels, gram.n_centers), bool) if mask is None else mask
+        for f, mask in enumerate(masks)
+    ])  # fmt: skip
+
+
+def _by_family(spec: Any, gram: Gram) -> list[ComplexityMeasure]:
+    n_families = len(gram.families)
+    if isinstance(spec, Sequence) and not isinstance(spec, str):
+        if len(spec) != n_families:
+            raise ValueError(
+                f"complexity has {len(spec)} entries for {n_families} kernel families; "
+                "a list needs one measure per family."
+            )
+        return [resolve_measure(entry) for entry in spec]
+    return [resolve_measure(spec)] * n_families
+
+
+def _are_numbers(spec: Any) -> bool:
+    if isinstance(spec, np.ndarray):
+        return True
+    return isinstance(spec, Sequence) and len(spec) > 0 and all(isinstance(r, Real) for r in spec)
+
+
+def _given_complexities(spec: Any, gram: Gram) -> FloatArray:
+    values = np.asarray(spec, dtype=np.float64)
+    if values.shape != (gram.n_kernels,):
+        raise ValueError(
+            f"complexity has shape {values.shape}, but there are {gram.n_kernels} kernels "
+            f"({gram.names[0]} ... {gram.names[-1]}); give one number per kernel."
+        )
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError("complexity must hold finite numbers >= 0.")
+    return values

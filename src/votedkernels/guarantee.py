@@ -1,0 +1,148 @@
+"""The guarantee of a fitted model: from its terms to a mixture that the theorems speak of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from .bounds import GeneralizationBound, constant_bound, radius_on_grid, smallest_bound
+from .kernels.base import FloatArray, KernelFamily
+
+
+def generalization_bound(
+    model: Any, X: Any, y: Any, *, delta: float, radius: float | None, sample_weight: Any
+) -> GeneralizationBound:
+    """Bound the error of a fitted model from a sample; see `BoundMixin`."""
+    check_is_fitted(model)
+    _check_arguments(model, delta, radius, sample_weight)
+    decision = model.decision_function(X)
+    signs = _signs(model, y, len(decision))
+    if model.term_weights_.shape[1] == 0:
+        return constant_bound(signs * decision <= 0, delta)
+    reasons = [
+        f"{type(family).__name__}({name}) is set from the training sample; give it a number"
+        for family in model.kernels_
+        for name in family.set_by_sample
+    ]
+    assumed: dict[str, object] = {}
+    ball: float | None = None
+    if any(family.needs_radius for family in model.kernels_):
+        largest = max(_largest_norm(X), _largest_norm(model.support_vectors_))
+        if radius is None:
+            ball, share = radius_on_grid(largest)
+            delta_left = delta * share
+        elif largest > radius:
+            raise ValueError(
+                f"radius={radius:g}, but a row has norm {largest:.6g}; give a radius that all "
+                "rows that can ever occur keep to, or None for one that is paid for."
+            )
+        else:
+            ball, delta_left = float(radius), delta
+            assumed["radius"] = ball
+    else:
+        delta_left = delta
+    suprema, complexities = _families(model, ball, len(decision), assumed)
+    weights = np.abs(model.term_weights_[0])
+    sizes = weights * suprema[model.term_kernel_indices_]
+    intercept = abs(float(model.intercept_[0]))
+    A = float(sizes.sum()) + intercept
+    mixed = float(sizes @ complexities[model.term_kernel_indices_])
+    mixed += intercept / math.sqrt(len(decision))
+    p = _count_families(model) + (1 if model.fit_intercept else 0)
+    bound = smallest_bound(
+        signs * decision / A,
+        mixed / A,
+        max(2, p),
+        delta_left,
+        is_guarantee=not reasons,
+        reasons=reasons,
+        assumed=assumed,
+    )
+    # What the radius took of delta is part of the terms; the bound holds at the delta asked for.
+    return replace(bound, delta=delta)
+
+
+def _check_arguments(model: Any, delta: float, radius: float | None, sample_weight: Any) -> None:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}.")
+    if radius is not None and not (np.isfinite(radius) and radius > 0):
+        raise ValueError(f"radius must be a positive number or None, got {radius!r}.")
+    if len(model.classes_) != 2:
+        raise ValueError(
+            f"the theorems are about two classes, and the model has {len(model.classes_)}; bound "
+            "the one-vs-rest problems one by one."
+        )
+    if sample_weight is not None and np.ptp(np.asarray(sample_weight, dtype=float)) > 0:
+        raise ValueError(
+            "the theorems are about equally weighted independent samples; sample_weight must be "
+            "None."
+        )
+
+
+def _signs(model: Any, y: Any, n: int) -> FloatArray:
+    """Return +1 for the second class, -1 for the first."""
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"y has shape {y.shape}, but X has {n} rows.")
+    unknown = set(y.tolist()) - set(np.asarray(model.classes_).tolist())
+    if unknown:
+        raise ValueError(
+            f"y has labels {sorted(map(str, unknown))} that the model does not know: its classes "
+            f"are {list(model.classes_)}."
+        )
+    if len(set(y.tolist())) < 2:
+        raise ValueError(
+            f"y has one class only, {y[0]!r}; a sample of the problem has both (or pass one that "
+            "is large enough to)."
+        )
+    return np.where(y == model.classes_[1], 1.0, -1.0)
+
+
+def _largest_norm(X: Any) -> float:
+    if sparse.issparse(X):
+        return math.sqrt(float(X.multiply(X).sum(axis=1).max()))
+    X = np.asarray(X, dtype=np.float64)
+    return math.sqrt(float(np.einsum("ij,ij->i", X, X).max(initial=0.0)))
+
+
+def _families(
+    model: Any, radius: float | None, m: int, assumed: dict[str, object]
+) -> tuple[FloatArray, FloatArray]:
+    """Return sup|K_k| and the complexity of H_k / sup|K_k| for each kernel."""
+    suprema, complexities = [], []
+    for family in model.kernels_:
+        largest = family.supremum(radius)
+        if largest is None:
+            raise ValueError(
+                f"nothing is known of the largest value of kernel {family.names_[0]}; a guarantee "
+                "needs one, that does not come from the sample: give bound= where the family "
+                "takes it."
+            )
+        if getattr(family, "bound", None) is not None:
+            assumed[f"bound of {family.names_[0]}"] = family.bound
+        suprema.append(largest)
+        complexities.append(np.full(len(largest), _complexity(model, family, m)))
+    return np.concatenate(suprema), np.concatenate(complexities)
+
+
+def _complexity(model: Any, family: KernelFamily, m: int) -> float:
+    if family.is_positive_definite:
+        return 1 / math.sqrt(m)
+    if model.centers is None or np.ndim(model.centers) == 0:
+        raise ValueError(
+            f"kernel {family.names_[0]} is not positive definite and votes from training rows: "
+            "its class depends on the sample, and the theorems do not apply. Fit with "
+            "centers=<an array that is independent of the sample>, or declare the kernel "
+            "positive definite if it is."
+        )
+    return math.sqrt(2 * math.log(2 * len(model.centers)) / m)
+
+
+def _count_families(model: Any) -> int:
+    """Count the kernels that model selection could have chosen from."""
+    return int(getattr(model, "n_kernels_tried_", len(model.kernel_names_)))
