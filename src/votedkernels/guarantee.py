@@ -17,7 +17,7 @@ from .kernels.base import FloatArray, KernelFamily
 def generalization_bound(
     model: Any, X: Any, y: Any, *, delta: float, radius: float | None, sample_weight: Any
 ) -> GeneralizationBound:
-    """Bound the error of a fitted model from a sample; see `BoundMixin`."""
+    """Bound the error of a fitted model from a sample; see `VoteMixin`."""
     check_is_fitted(model)
     _check_arguments(model, delta, radius, sample_weight)
     decision = model.decision_function(X)
@@ -36,7 +36,7 @@ def generalization_bound(
         if radius is None:
             ball, share = radius_on_grid(largest)
             delta_left = delta * share
-        elif largest > radius:
+        elif largest > radius * (1 + 1e-12):
             raise ValueError(
                 f"radius={radius:g}, but a row has norm {largest:.6g}; give a radius that all "
                 "rows that can ever occur keep to, or None for one that is paid for."

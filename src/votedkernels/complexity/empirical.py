@@ -12,7 +12,7 @@ from .base import ComplexityMeasure
 
 
 class Empirical(ComplexityMeasure):
-    """Mean over random signs of max_c |sum_i sigma_i K(x_i, c)| / m, for any kernel.
+    """Mean over random signs of ``max_c |sum_i sigma_i K(x_i, c)| / m``, for any kernel.
 
     A sample that stands for s equal ones gets the sum of s signs. The maximum is over the given
     centres: where these are the training rows, the result is a good penalty but no term of a
