@@ -81,7 +81,7 @@ class GeneralizationBound:
     @property
     def is_vacuous(self) -> bool:
         """Whether the bound says nothing, being 1 or more."""
-        return self.value >= 1.0
+        return not self.value < 1.0
 
     def __repr__(self) -> str:
         width = max(map(len, self.terms))

@@ -50,8 +50,10 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
     centers : int, array or list, default=None
         The points c_j: None for the training rows, a number of training rows to draw, or
         points of the user's own.
-    solver : {"column-generation", "lp"}, default="column-generation"
-        ``"lp"`` solves the paper's linear program whole; for small problems and checks.
+    solver : str, default="column-generation"
+        ``"lp"`` solves the paper's linear program whole, for small problems and checks;
+        ``"coordinate-descent"`` needs no LP solver; ``"coordinate-descent-paper"`` is the
+        paper's rule, which stalls before the optimum and says so.
     fit_intercept : bool, default=False
         Whether to add a constant b, not penalised, to f.
     class_weight : dict or "balanced", default=None
@@ -100,7 +102,8 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
     n_iter_ : int
         Rounds, summed over the problems.
     stop_reason_ : str
-        ``"optimal"``, ``"time-limit"``, ``"max-iter"``, ``"interrupted"`` or ``"precision"``.
+        ``"optimal"``, ``"time-limit"``, ``"max-iter"``, ``"interrupted"``, ``"precision"`` or,
+        by the paper's coordinate descent only, ``"stalled"``.
     n_features_in_ : int
         Number of features; not set for lists of objects.
 

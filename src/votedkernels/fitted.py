@@ -98,6 +98,11 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
                 " Double precision allows no better here; scale the features, use larger "
                 "penalties or lower degrees, or accept a larger tol."
             )
+        elif reason == "stalled":
+            message += (
+                " The paper's coordinate descent has no step left that improves; use "
+                "solver='coordinate-descent' or 'column-generation'."
+            )
         elif reason in ("time-limit", "max-iter"):
             message += f" Give a larger {reason.replace('-', '_')}, or a larger tol."
         warnings.warn(message, ConvergenceWarning, stacklevel=user_stacklevel())
@@ -105,6 +110,13 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
         warnings.warn(
             "No kernel has a penalty (complexity_penalty and l1_penalty are 0): the solution is "
             "not unique, and nothing is proved about it unless the objective is 0.",
+            UserWarning,
+            stacklevel=user_stacklevel(),
+        )
+    elif problems[0].allowed is not None and not problems[0].allowed.any():
+        warnings.warn(
+            "The radius of the complexity measure (filter=True) admits no column: the model "
+            "predicts the heavier class everywhere. Use a larger radius, or filter=False.",
             UserWarning,
             stacklevel=user_stacklevel(),
         )

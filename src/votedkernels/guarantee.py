@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .bounds import GeneralizationBound, constant_bound, radius_on_grid, smallest_bound
-from .kernels.base import FloatArray, KernelFamily
+from .kernels.base import FloatArray, KernelFamily, count_rows
 
 
 def generalization_bound(
@@ -123,6 +123,12 @@ def _families(
                 "needs one, that does not come from the sample: give bound= where the family "
                 "takes it."
             )
+        if not np.isfinite(largest).all():
+            name = family.names_[int(np.argmin(np.isfinite(largest)))]
+            raise ValueError(
+                f"kernel {name} overflows within radius={radius:g}; give a smaller radius, or "
+                "lower degrees."
+            )
         if getattr(family, "bound", None) is not None:
             assumed[f"bound of {family.names_[0]}"] = family.bound
         suprema.append(largest)
@@ -140,7 +146,7 @@ def _complexity(model: Any, family: KernelFamily, m: int) -> float:
             "centers=<an array that is independent of the sample>, or declare the kernel "
             "positive definite if it is."
         )
-    return math.sqrt(2 * math.log(2 * len(model.centers)) / m)
+    return math.sqrt(2 * math.log(2 * count_rows(model.centers)) / m)
 
 
 def _count_families(model: Any) -> int:

@@ -142,7 +142,8 @@ class Polynomial(KernelFamily):
         if radius is None:
             return None
         largest = self.gamma_ * radius**2 + abs(self.coef0)
-        return np.asarray(largest ** self.degrees_.astype(np.float64))
+        with np.errstate(over="ignore"):  # infinite, for the caller to refuse
+            return np.asarray(largest ** self.degrees_.astype(np.float64))
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
         """Return a bound of |K_k| for each degree."""

@@ -4,21 +4,31 @@ from collections.abc import Callable
 
 from ..solution import Solution
 from .column_generation import solve_by_column_generation
+from .coordinate_descent import solve_by_coordinate_descent
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .incumbent import Round, SolverInterrupted
 from .master import Master
+from .paper_rule import solve_by_paper_rule
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "column-generation": solve_by_column_generation,
     "lp": solve_by_full_lp,
+    "coordinate-descent": solve_by_coordinate_descent,
+    "coordinate-descent-paper": solve_by_paper_rule,
 }
 
+#: Those that reach any gap; the paper's rule does not.
+CONVERGENT_SOLVERS = tuple(name for name in SOLVERS if name != "coordinate-descent-paper")
+
 __all__ = [
+    "CONVERGENT_SOLVERS",
     "SOLVERS",
     "Master",
     "Round",
     "SolverInterrupted",
     "check_memory_of_full_lp",
     "solve_by_column_generation",
+    "solve_by_coordinate_descent",
     "solve_by_full_lp",
+    "solve_by_paper_rule",
 ]

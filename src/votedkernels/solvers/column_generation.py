@@ -18,6 +18,7 @@ from ..kernels.base import FloatArray
 from ..kernels.gram import OutOfTime
 from ..problem import Problem, Terms
 from ..solution import Solution
+from .coordinate_descent import solve_by_coordinate_descent
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
 
@@ -98,8 +99,12 @@ def solve_by_column_generation(
         raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:
         pass
-    late = deadline is not None and time.perf_counter() >= deadline
-    return best.verified(n_iter, "time-limit" if late else "precision", tol)
+    if deadline is not None and time.perf_counter() >= deadline:
+        return best.verified(n_iter, "time-limit", tol)
+    # Every LP method failed on a master: the last rung needs none.
+    return solve_by_coordinate_descent(
+        problem, tol=tol, max_iter=max_iter, deadline=deadline, start=best.terms, on_round=on_round
+    )
 
 
 def solve_subsample(problem: Problem, *, deadline: float | None) -> Terms | None:

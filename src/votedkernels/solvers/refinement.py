@@ -32,7 +32,7 @@ def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
         right = bound - rows @ np.where(between, 0.0, x)
         try:
             with np.errstate(all="ignore"):
-                factors = linalg.lu_factor(square, check_finite=False)
+                factors = lu_factors(square)
                 x[between] = _refined(square, factors, right, transposed=False)
                 row_dual[at_bound] = _refined(square, factors, lp.cost[between], transposed=True)
         except (linalg.LinAlgError, ValueError):
@@ -44,6 +44,14 @@ def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
     if excess > 1e-6 or np.abs(row_dual - result.row_dual).max(initial=0.0) > close:
         return result
     return replace(result, x=x, row_dual=row_dual)
+
+
+def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the LU factors of a regular matrix; raise, without a warning, for a singular one."""
+    lu, pivots, info = linalg.lapack.dgetrf(square)
+    if info != 0:
+        raise linalg.LinAlgError("singular matrix")
+    return lu, pivots
 
 
 def _refined(

@@ -1,0 +1,212 @@
+"""Coordinate descent that converges.
+
+The paper's rule moves one weight at a time, the one with the steepest subgradient, and stalls
+where no single weight can improve although several together could (`paper_rule`). Here the
+steepest coordinates, some at once, join a pool, and all weights of the pool move jointly, by
+Newton steps on a smoothed problem whose smoothing goes to zero (`barrier`). Between rounds, one
+pass over all columns gives the proved gap and the next coordinates. No LP solver takes part.
+
+At the end the pool's answer is known so well that its corner can be read off it: the rows on the
+margin and the columns with a weight determine each other, and are solved for to the last digits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+
+from ..kernels.base import FloatArray, IntArray
+from ..kernels.gram import OutOfTime
+from ..problem import Problem, Terms
+from ..solution import Solution
+from .barrier import PoolSolution, solve_pool
+from .incumbent import Incumbent, Round, SolverInterrupted
+from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
+from .refinement import solve_basis
+
+COORDINATES_PER_ROUND = 40
+SUBSAMPLE_RATIO = 4
+SMALLEST_SUBSAMPLE = 400
+SUBSAMPLE_TOL = 1e-2
+#: A column leaves the pool after so many rounds without weight, once the pool is large.
+IDLE_ROUNDS = 3
+LARGE_POOL = 150
+
+
+def solve_by_coordinate_descent(
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int | None = None,
+    deadline: float | None = None,
+    start: Terms | None = None,
+    on_round: Callable[[Round], bool] | None = None,
+) -> Solution:
+    """Minimise F to a relative gap of ``tol``; parameters as for column generation."""
+    best = Incumbent(problem)
+    n_iter = 0
+    try:
+        pool = Pool(problem)
+        if start is None:
+            start = solve_subsample(problem, deadline)
+        u = problem.feasible_box(problem.w)
+        if start is not None and len(start.kernels):
+            pool.add(start.kernels, start.centers)
+            u = pool.improve(best, tol, 1.0)
+        for n_iter in count(1):
+            u = problem.feasible_box(u)
+            correlation = problem.correlate(u)
+            best.offer_dual(u, correlation)
+            if on_round is not None and on_round(best.round(n_iter)):
+                return best.verified(n_iter, "interrupted", tol)
+            if best.is_optimal(tol):
+                return best.verified(n_iter, "optimal", tol)
+            if max_iter is not None and n_iter >= max_iter:
+                return best.verified(n_iter, "max-iter", tol)
+            if deadline is not None and time.perf_counter() >= deadline:
+                break
+            gap = (best.objective - best.dual_bound) / best.objective
+            if not pool.add_steepest(problem.excess(correlation), tol) and not pool.sharpen():
+                return best.verified(n_iter, "precision", tol)
+            u = pool.improve(best, tol, gap)
+    except KeyboardInterrupt:
+        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
+    except OutOfTime:
+        pass
+    return best.verified(n_iter, "time-limit", tol)
+
+
+def solve_subsample(problem: Problem, deadline: float | None) -> Terms | None:
+    """Return the vote of a quarter of the rows, roughly solved; None for small problems."""
+    n_rows = problem.n_rows // SUBSAMPLE_RATIO
+    if n_rows < SMALLEST_SUBSAMPLE:
+        return None
+    random = np.random.default_rng(0)
+    rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
+    n_centers = min(problem.gram.n_centers, n_rows)
+    centers = np.sort(random.permutation(problem.gram.n_centers)[:n_centers])
+    if len(np.unique(problem.y[rows])) < 2:
+        return None
+    part = problem.restricted(rows, centers)
+    terms = solve_by_coordinate_descent(part, tol=SUBSAMPLE_TOL, deadline=deadline).terms
+    problem.gram.n_values += part.gram.n_values
+    return replace(terms, centers=centers[terms.centers])
+
+
+@dataclass
+class Pool:
+    """The columns whose weights move, scaled to a largest value of 1."""
+
+    problem: Problem
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.kernels = np.zeros(0, np.intp)
+        self.centers = np.zeros(0, np.intp)
+        self.idle = np.zeros(0, np.intp)
+        self.scale = np.zeros(0)
+        self.Z = np.zeros((problem.n_rows, 0))
+        self.member = np.zeros((problem.gram.n_kernels, problem.gram.n_centers), bool)
+        self.accuracy = 0.1
+        self.solution = PoolSolution(np.zeros(0), 0.0, problem.w, 0)
+
+    def add(self, kernels: IntArray, centers: IntArray) -> None:
+        """Take in columns that are not there yet."""
+        fresh = ~self.member[kernels, centers] & (self.problem.penalties[kernels] > 0)
+        kernels, centers = kernels[fresh], centers[fresh]
+        self.member[kernels, centers] = True
+        Z = self.problem.gram.columns(kernels, centers) * self.problem.y[:, None]
+        scale = np.abs(Z).max(axis=0, initial=0.0)
+        scale[scale == 0] = 1.0
+        self.Z = np.concatenate([self.Z, Z / scale], axis=1)
+        self.kernels = np.concatenate([self.kernels, kernels])
+        self.centers = np.concatenate([self.centers, centers])
+        self.scale = np.concatenate([self.scale, scale])
+        self.idle = np.concatenate([self.idle, np.zeros(len(kernels), np.intp)])
+
+    def add_steepest(self, excess: FloatArray, tol: float) -> bool:
+        """Take in the coordinates of steepest descent, one kernel a centre for variety."""
+        excess = np.where(self.member, 0.0, excess)
+        kernels = excess.argmax(axis=0)
+        worst = excess[kernels, np.arange(excess.shape[1])]
+        order = np.argsort(-worst, kind="stable")[:COORDINATES_PER_ROUND]
+        order = order[worst[order] > 1 + 0.1 * min(tol, 1e-6)]
+        if len(order) == 0:
+            return False
+        self._drop_idle()
+        self.add(kernels[order], order)
+        return True
+
+    def sharpen(self) -> bool:
+        """Ask for a more accurate answer of the same pool; False at the limit of precision."""
+        self.accuracy *= 1e-2
+        return self.accuracy > 1e-8
+
+    def _drop_idle(self) -> None:
+        keep = self.idle < IDLE_ROUNDS
+        if keep.all() or len(keep) < LARGE_POOL:
+            return
+        self.member[self.kernels[~keep], self.centers[~keep]] = False
+        self.kernels, self.centers = self.kernels[keep], self.centers[keep]
+        self.idle, self.scale, self.Z = self.idle[keep], self.scale[keep], self.Z[:, keep]
+
+    def improve(self, best: Incumbent, tol: float, gap: float) -> FloatArray:
+        """Move all weights of the pool jointly; offer the vote; return the dual vector."""
+        problem = self.problem
+        penalties = problem.penalties[self.kernels] / self.scale
+        balance = problem.y if problem.fit_intercept else None
+        wanted = self.accuracy * max(min(tol, 1e-6), min(gap, 1.0) ** 1.5)
+        found = solve_pool(self.Z, problem.w, penalties, wanted, balance)
+        self._offer(best, found)
+        corner = read_off_corner(self.Z, problem.w, penalties, found, balance)
+        if corner is not None:
+            self._offer(best, corner)
+        self.idle = np.where(found.weights != 0, 0, self.idle + 1)
+        return found.dual if corner is None else corner.dual
+
+    def _offer(self, best: Incumbent, found: PoolSolution) -> None:
+        terms = Terms(self.kernels, self.centers, found.weights / self.scale, found.intercept)
+        f = self.problem.y * (self.Z @ found.weights) + found.intercept
+        best.offer_vote(terms, f)
+
+
+def read_off_corner(
+    Z: FloatArray,
+    w: FloatArray,
+    penalties: FloatArray,
+    found: PoolSolution,
+    balance: FloatArray | None,
+) -> PoolSolution | None:
+    """Return the corner near an interior answer, to the last digits; None if there is none.
+
+    At a corner there are as many rows strictly between their bounds, 0 < u < w, as columns with
+    a weight (and an intercept).
+    """
+    matrix, lower, upper = Z.T, -penalties, penalties
+    weights = found.weights
+    if balance is not None:
+        matrix = np.vstack([matrix, balance])
+        lower, upper = np.append(lower, 0.0), np.append(upper, 0.0)
+        weights = np.append(weights, found.intercept)
+    rows = np.where(weights > 0, UPPER, np.where(weights < 0, LOWER, BASIC)).astype(np.int8)
+    if balance is not None:
+        rows[-1] = UPPER
+    n_basic = int((rows != BASIC).sum())
+    inner = np.minimum(found.dual, w - found.dual) / w
+    columns = np.where(found.dual > 0.5 * w, UPPER, LOWER).astype(np.int8)
+    if n_basic:
+        columns[np.argsort(-inner, kind="stable")[:n_basic]] = BASIC
+    unit = float(w.mean())
+    lp = LinearProgram(np.ones(len(w)), w / unit, matrix, lower / unit, upper / unit)
+    guess = LPResult(found.dual / unit, weights, Basis(columns, rows), 0)
+    solved = solve_basis(lp, guess)
+    if solved is guess:
+        return None
+    intercept = float(solved.row_dual[-1]) if balance is not None else 0.0
+    return PoolSolution(
+        solved.row_dual[: Z.shape[1]], intercept, np.clip(solved.x * unit, 0.0, w), found.n_steps
+    )
