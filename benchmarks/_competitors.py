@@ -68,7 +68,7 @@ class Outcome:
 # -- votedkernels --------------------------------------------------------------------------
 
 
-def run_ours(instance, limits):
+def run_ours(instance, limits, *, solver="column-generation", tol=1e-6):
     """Time `VotedKernelClassifier.fit`, every parameter given."""
 
     def fit():
@@ -78,10 +78,10 @@ def run_ours(instance, limits):
             l1_penalty=instance.l1_penalty,
             complexity="trace",
             centers=None,
-            solver="column-generation",
+            solver=solver,
             fit_intercept=False,
             class_weight=None,
-            tol=1e-6,
+            tol=tol,
             max_iter=None,
             time_limit=limits.cap,
             memory_limit=None,
