@@ -248,8 +248,8 @@ def save(records, run, arguments):
             "as long as the fastest dual simplex took, and nothing else is tried where a dual "
             f"simplex meets the cap of {arguments.cap:g} s. lp_solve is timed by wall clock for "
             "reading the file and solving, not for writing it. skglm's time is to a relative "
-            "excess of 1e-3, compilation left out; `gap` tells how far it got by the end. Coordinate "
-            'descent is `solver="coordinate-descent"` of this library, which uses no LP solver.',
+            "excess of 1e-3, compilation left out; `gap` tells how far it got by the end. "
+            'Coordinate descent is `solver="coordinate-descent"`, which uses no LP solver.',
         ],
         data={"records": records, "summary": summarise(records)},
     )
