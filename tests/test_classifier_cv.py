@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from votedkernels import (
     Gaussian,
+    Local,
     Polynomial,
     Precomputed,
     Similarity,
@@ -122,6 +123,22 @@ def test_alternatives_of_kernels_and_complexity_are_searched(data):
         Gaussian((0.1, 1.0)), complexity=model.best_params_["complexity"], **SMALL, cv=3
     ).fit(X, y)
     assert alone.best_score_ == pytest.approx(model.best_score_, abs=1e-12)
+
+
+def test_the_radius_of_local_complexity_can_be_searched(data):
+    X, y = data
+    radii = {0.01: Local(0.01), 1.0: Local(1.0)}
+    model = VotedKernelClassifierCV(Gaussian((0.1, 1.0)), complexity=radii, **SMALL, cv=3)
+    model.fit(X, y)
+    chosen = radii[model.best_params_["complexity"]]
+    alone = VotedKernelClassifier(
+        Gaussian((0.1, 1.0)),
+        complexity=chosen,
+        complexity_penalty=model.complexity_penalty_,
+        l1_penalty=model.l1_penalty_,
+    ).fit(X, y)
+    np.testing.assert_allclose(model.complexities_, alone.complexities_, rtol=1e-12)
+    assert len(model.cv_results_["params"]) == 2 * 6
 
 
 def test_processes_give_the_same_model(data):
