@@ -35,6 +35,8 @@ SUBSAMPLE_TOL = 1e-2
 #: A column leaves the pool after so many rounds without weight, once the pool is large.
 IDLE_ROUNDS = 3
 LARGE_POOL = 150
+#: Double precision has no more to give when the gap did not shrink for so long.
+ROUNDS_WITHOUT_GAIN = 15
 
 
 def solve_by_coordinate_descent(
@@ -48,7 +50,8 @@ def solve_by_coordinate_descent(
 ) -> Solution:
     """Minimise F to a relative gap of ``tol``; parameters as for column generation."""
     best = Incumbent(problem)
-    n_iter = 0
+    n_iter = last_gain = 0
+    smallest_gap = np.inf
     try:
         pool = Pool(problem)
         if start is None:
@@ -70,6 +73,10 @@ def solve_by_coordinate_descent(
             if deadline is not None and time.perf_counter() >= deadline:
                 break
             gap = (best.objective - best.dual_bound) / best.objective
+            if gap < 0.99 * smallest_gap:
+                smallest_gap, last_gain = gap, n_iter
+            elif n_iter - last_gain >= ROUNDS_WITHOUT_GAIN:
+                return best.verified(n_iter, "precision", tol)
             if not pool.add_steepest(problem.excess(correlation), tol) and not pool.sharpen():
                 return best.verified(n_iter, "precision", tol)
             u = pool.improve(best, tol, gap)
