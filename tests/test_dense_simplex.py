@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from votedkernels.solvers import dense_simplex
 from votedkernels.solvers.dense_simplex import solve_dense
 from votedkernels.solvers.linear_program import BASIC, Infeasible, LinearProgram
 from votedkernels.solvers.refinement import solve_basis
@@ -110,3 +111,10 @@ def test_compiled_pivots_are_the_same_pivots(seed):
     np.testing.assert_allclose(compiled.x, plain.x, atol=1e-10)
     np.testing.assert_allclose(compiled.row_dual, plain.row_dual, atol=1e-10)
     np.testing.assert_array_equal(compiled.basis.rows, plain.basis.rows)
+
+
+def test_compiled_pivots_share_the_constants():
+    # Written twice: numba's cache on disk would not notice a constant imported from elsewhere.
+    pivots = pytest.importorskip("votedkernels.solvers._pivots")
+    for name in ("PIVOT", "TIE", "GOING", "FEASIBLE", "STUCK"):
+        assert getattr(pivots, name) == getattr(dense_simplex, name)

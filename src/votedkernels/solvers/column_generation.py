@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -21,14 +21,13 @@ from ..solution import Solution
 from .coordinate_descent import solve_by_coordinate_descent
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
+from .subsample import solve_subsample
 
 #: Kernel values that a pass may take before candidates are priced in between.
 CHEAP_PASS = 10**8
 CANDIDATES_RATIO = 20
 FEWEST_CANDIDATES = 1024
 CANDIDATE_ROUNDS = 20
-#: A problem is first solved, roughly, on every fourth row, and that one likewise.
-SUBSAMPLE_RATIO = 4
 SMALLEST_SUBSAMPLE = 100
 SUBSAMPLE_TOL = 1e-3
 
@@ -68,7 +67,8 @@ def solve_by_column_generation(
         if master is None:
             master = Master(problem, deadline=deadline)
             if start is None:
-                start = solve_subsample(problem, deadline=deadline)
+                solve = partial(solve_by_column_generation, tol=SUBSAMPLE_TOL, deadline=deadline)
+                start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
         else:
             master.problem = problem
             if len(master.kernels):
@@ -105,23 +105,6 @@ def solve_by_column_generation(
     return solve_by_coordinate_descent(
         problem, tol=tol, max_iter=max_iter, deadline=deadline, start=best.terms, on_round=on_round
     )
-
-
-def solve_subsample(problem: Problem, *, deadline: float | None) -> Terms | None:
-    """Return the vote of a quarter of the rows, roughly solved; None for small problems."""
-    n_rows = problem.n_rows // SUBSAMPLE_RATIO
-    if n_rows < SMALLEST_SUBSAMPLE:
-        return None
-    random = np.random.default_rng(0)
-    rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
-    n_centers = min(problem.gram.n_centers, n_rows)
-    centers = np.sort(random.permutation(problem.gram.n_centers)[:n_centers])
-    if len(np.unique(problem.y[rows])) < 2:
-        return None
-    part = problem.restricted(rows, centers)
-    terms = solve_by_column_generation(part, tol=SUBSAMPLE_TOL, deadline=deadline).terms
-    problem.gram.n_values += part.gram.n_values
-    return replace(terms, centers=centers[terms.centers])
 
 
 def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -27,9 +27,9 @@ from .barrier import PoolSolution, solve_pool
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
 from .refinement import solve_basis
+from .subsample import solve_subsample
 
 COORDINATES_PER_ROUND = 40
-SUBSAMPLE_RATIO = 4
 SMALLEST_SUBSAMPLE = 400
 SUBSAMPLE_TOL = 1e-2
 #: A column leaves the pool after so many rounds without weight, once the pool is large.
@@ -55,7 +55,8 @@ def solve_by_coordinate_descent(
     try:
         pool = Pool(problem)
         if start is None:
-            start = solve_subsample(problem, deadline)
+            solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL, deadline=deadline)
+            start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
         u = problem.feasible_box(problem.w)
         if start is not None and len(start.kernels):
             pool.add(start.kernels, start.centers)
@@ -87,31 +88,11 @@ def solve_by_coordinate_descent(
     return best.verified(n_iter, "time-limit", tol)
 
 
-def solve_subsample(problem: Problem, deadline: float | None) -> Terms | None:
-    """Return the vote of a quarter of the rows, roughly solved; None for small problems."""
-    n_rows = problem.n_rows // SUBSAMPLE_RATIO
-    if n_rows < SMALLEST_SUBSAMPLE:
-        return None
-    random = np.random.default_rng(0)
-    rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
-    n_centers = min(problem.gram.n_centers, n_rows)
-    centers = np.sort(random.permutation(problem.gram.n_centers)[:n_centers])
-    if len(np.unique(problem.y[rows])) < 2:
-        return None
-    part = problem.restricted(rows, centers)
-    terms = solve_by_coordinate_descent(part, tol=SUBSAMPLE_TOL, deadline=deadline).terms
-    problem.gram.n_values += part.gram.n_values
-    return replace(terms, centers=centers[terms.centers])
-
-
-@dataclass
 class Pool:
     """The columns whose weights move, scaled to a largest value of 1."""
 
-    problem: Problem
-
-    def __post_init__(self) -> None:
-        problem = self.problem
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.kernels = np.zeros(0, np.intp)
         self.centers = np.zeros(0, np.intp)
         self.idle = np.zeros(0, np.intp)
@@ -119,7 +100,6 @@ class Pool:
         self.Z = np.zeros((problem.n_rows, 0))
         self.member = np.zeros((problem.gram.n_kernels, problem.gram.n_centers), bool)
         self.accuracy = 0.1
-        self.solution = PoolSolution(np.zeros(0), 0.0, problem.w, 0)
 
     def add(self, kernels: IntArray, centers: IntArray) -> None:
         """Take in columns that are not there yet."""
