@@ -29,7 +29,9 @@ from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
 from .refinement import solve_basis
 from .subsample import solve_subsample
 
+#: Coordinates that may join in a round, and at least as a share of the pool.
 COORDINATES_PER_ROUND = 40
+SHARE_PER_ROUND = 0.5
 SMALLEST_SUBSAMPLE = 400
 SUBSAMPLE_TOL = 1e-2
 #: A column leaves the pool after so many rounds without weight, once the pool is large.
@@ -120,7 +122,8 @@ class Pool:
         excess = np.where(self.member, 0.0, excess)
         kernels = excess.argmax(axis=0)
         worst = excess[kernels, np.arange(excess.shape[1])]
-        order = np.argsort(-worst, kind="stable")[:COORDINATES_PER_ROUND]
+        most = max(COORDINATES_PER_ROUND, int(SHARE_PER_ROUND * len(self.kernels)))
+        order = np.argsort(-worst, kind="stable")[:most]
         order = order[worst[order] > 1 + 0.1 * min(tol, 1e-6)]
         if len(order) == 0:
             return False
