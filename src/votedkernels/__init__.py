@@ -8,10 +8,12 @@ from ._version import __version__
 from .classifier import VotedKernelClassifier
 from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Empirical, Local, Massart, Trace
+from .display import ConvergenceDisplay
 from .kernel_path import voted_kernel_path
 from .kernels import Gaussian, Polynomial, Precomputed, Similarity
 
 __all__ = [
+    "ConvergenceDisplay",
     "Dimension",
     "Empirical",
     "Gaussian",

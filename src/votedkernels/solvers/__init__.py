@@ -6,7 +6,7 @@ from ..solution import Solution
 from .column_generation import solve_by_column_generation
 from .coordinate_descent import solve_by_coordinate_descent
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
-from .incumbent import Round, SolverInterrupted
+from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
 from .paper_rule import solve_by_paper_rule
 
@@ -23,6 +23,7 @@ CONVERGENT_SOLVERS = tuple(name for name in SOLVERS if name != "coordinate-desce
 __all__ = [
     "CONVERGENT_SOLVERS",
     "SOLVERS",
+    "Incumbent",
     "Master",
     "Round",
     "SolverInterrupted",

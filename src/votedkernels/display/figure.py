@@ -1,0 +1,83 @@
+"""What all displays share: the way to matplotlib, axes, colours and markers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.base import FloatArray
+
+#: Okabe and Ito's colours, which colour-blind readers can tell apart; the yellow is left out.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+#: A second way to tell curves apart, for prints in grey.
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+GREY = "0.45"
+#: An axis that long has labels at powers of ten only.
+MANY_DECADES = 1e4
+
+
+def import_pyplot(caller: str) -> Any:
+    """Return `matplotlib.pyplot`, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} needs matplotlib; install it with `pip install votedkernels[plot]`."
+        ) from error
+    return plt
+
+
+def axes_for(ax: Any, caller: str) -> Any:
+    """Return the axes given, or new ones."""
+    plt = import_pyplot(caller)
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    return ax
+
+
+def full_names(line_kw: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the properties of a line by their full names: ``lw`` must not meet ``linewidth``."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return dict(normalize_kwargs(line_kw or {}, Line2D))
+
+
+def tidy(ax: Any) -> None:
+    """Take away what carries no information."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(visible=True, which="major", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def mark_level(ax: Any, value: float, text: str) -> None:
+    """Draw a thin line across, with a word on it."""
+    ax.axhline(value, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
+    ax.annotate(
+        text,
+        (0.0, value),
+        xycoords=ax.get_yaxis_transform(),
+        xytext=(4, 3),
+        textcoords="offset points",
+        color=GREY,
+        fontsize="small",
+    )
+
+
+def draw_staircase(ax: Any, x: FloatArray, y: FloatArray, style: dict[str, Any]) -> list[Any]:
+    """Draw values that hold until the next; the corners are points, so that legends avoid them."""
+    return list(ax.plot(np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1], **style))
+
+
+def logarithmic_time(ax: Any) -> None:
+    """Make the horizontal axis one of seconds, logarithmic, with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    subdivisions = (1.0, 2.0, 5.0) if high < MANY_DECADES * low else (1.0,)
+    ax.xaxis.set_major_locator(LogLocator(subs=subdivisions))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel("time (s)")
