@@ -14,6 +14,7 @@ from votedkernels.problem import Problem, Terms
 from votedkernels.solution import Solution
 from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS
 
+GRAM = Gram([Precomputed().fit(np.eye(2), np.ones(2))], np.eye(2), np.arange(2))
 FINITE = st.floats(-10, 10, allow_nan=False)
 
 
@@ -118,17 +119,17 @@ def test_problem_and_solution_cannot_be_changed():
     problem = make_problem(np.eye(2), [1, -1], 1.0)
     with pytest.raises(FrozenInstanceError):
         problem.y = np.ones(2)
-    solution = Solution(Terms.none(), np.zeros(2), 1.0, 0.9, 1, "optimal")
+    solution = Solution(GRAM, Terms.none(), np.zeros(2), 1.0, 0.9, 1, "optimal")
     with pytest.raises(FrozenInstanceError):
         solution.objective = 0.0
 
 
 def test_gap_is_never_negative_and_relative_to_the_objective():
-    solution = Solution(Terms.none(), np.zeros(2), 0.5, 0.4, 1, "max-iter")
+    solution = Solution(GRAM, Terms.none(), np.zeros(2), 0.5, 0.4, 1, "max-iter")
     assert solution.gap == pytest.approx(0.1)
     assert solution.is_optimal(0.21)
     assert not solution.is_optimal(0.19)
-    rounded = Solution(Terms.none(), np.zeros(2), 0.5, 0.5 + 1e-16, 1, "optimal")
+    rounded = Solution(GRAM, Terms.none(), np.zeros(2), 0.5, 0.5 + 1e-16, 1, "optimal")
     assert rounded.gap == 0
 
 

@@ -10,9 +10,10 @@ from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Empirical, Local, Massart, Trace
 from .display import ConvergenceDisplay
 from .kernel_path import voted_kernel_path
-from .kernels import Gaussian, Polynomial, Precomputed, Similarity
+from .kernels import ContinuousGaussian, Gaussian, Polynomial, Precomputed, Similarity
 
 __all__ = [
+    "ContinuousGaussian",
     "ConvergenceDisplay",
     "Dimension",
     "Empirical",

@@ -6,14 +6,19 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-
 from .fitted import describe_solutions, warn_user
 from .named_families import NamedFamiliesMixin
 from .problem import Problem
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .solution import Solution
-from .solvers import SOLVERS, Round, SolverInterrupted, check_memory_of_full_lp
+from .solvers import (
+    SOLVERS,
+    Incumbent,
+    Round,
+    SolverInterrupted,
+    check_memory_of_full_lp,
+    solve_problem,
+)
 from .threads import single_blas_thread
 from .training import Training
 from .validation import check_parameters
@@ -199,14 +204,14 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         describe: Callable[[list[Solution]], dict[str, Any]],
     ) -> None:
         """Replace the solutions one by one; problems that are not reached keep theirs."""
-        solve = SOLVERS[self.solver]
         for number, problem in enumerate(problems):
 
             def so_far(state: Round, number: int = number) -> dict[str, Any]:
                 return describe([*solutions[:number], state.solution, *solutions[number + 1 :]])
 
             try:
-                solutions[number] = solve(
+                solutions[number] = solve_problem(
+                    self.solver,
                     problem,
                     tol=self.tol,
                     max_iter=self.max_iter,
@@ -221,6 +226,4 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
 
 
 def _unsolved(problem: Problem) -> Solution:
-    terms = problem.empty_vote()
-    objective = problem.objective(terms, np.full(problem.n_rows, terms.intercept))
-    return Solution(terms, np.zeros(problem.n_rows), objective, 0.0, 0, "interrupted")
+    return Incumbent(problem).solution(0, "interrupted")

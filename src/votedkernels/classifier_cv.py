@@ -24,6 +24,7 @@ from sklearn.utils.metadata_routing import (
 
 from .classifier import VotedKernelClassifier
 from .fold_scores import FoldResult, score_fold
+from .kernel_path import refuse_continuum
 from .kernels import clone_families
 from .kernels.base import count_rows
 from .named_families import NamedFamiliesMixin
@@ -182,6 +183,7 @@ class VotedKernelClassifierCV(CallbackSupportMixin, VoteMixin, NamedFamiliesMixi
         alternatives = list(self._alternatives())
         for _, estimator in alternatives:
             check_parameters(estimator, SOLVERS)
+            refuse_continuum(estimator.kernels, "VotedKernelClassifierCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
         X = validate_rows(self, X, families, reset=True)
         classes, codes = validate_labels(X, y)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .kernels.base import IntArray, take_rows
+from .kernels import ContinuousGaussian
+from .kernels.base import FloatArray, IntArray, take_rows
 from .problem import Problem
 from .solution import Solution
+from .solvers import with_widths
 from .stack import user_stacklevel
 from .training import Training
 
@@ -19,6 +22,7 @@ def describe_solutions(
     training: Training, problems: list[Problem], solutions: list[Solution]
 ) -> dict[str, Any]:
     """Return the fitted attributes of solutions, one per one-vs-rest problem."""
+    training, problems, solutions = on_common_widths(training, problems, solutions)
     gram = training.gram
     keys = [s.terms.kernels * gram.n_centers + s.terms.centers for s in solutions]
     used = np.unique(np.concatenate(keys))
@@ -60,6 +64,41 @@ def describe_solutions(
         "n_iter_": int(sum(s.n_iter for s in solutions)),
         "stop_reason_": reasons[0] if reasons else "optimal",
     }
+
+
+def on_common_widths(
+    training: Training, problems: list[Problem], solutions: list[Solution]
+) -> tuple[Training, list[Problem], list[Solution]]:
+    """Return the same over all widths of a continuous family that got a weight anywhere."""
+    family = training.gram.families[-1]
+    if not isinstance(family, ContinuousGaussian):
+        return training, problems, solutions
+    first = training.gram.n_kernels - family.n_kernels
+    in_use = []
+    for solution in solutions:
+        widths = np.asarray(solution.gram.families[-1].gammas_)
+        in_use.append(widths[np.maximum(solution.terms.kernels - first, 0)])
+    own = [solution.terms.kernels >= first for solution in solutions]
+    used = np.unique(np.concatenate([w[o] for w, o in zip(in_use, own, strict=True)]))
+    widths = used if len(used) else family.knots_
+    renumbered = [
+        replace(s, terms=replace(s.terms, kernels=np.where(
+            o, first + np.searchsorted(widths, w), s.terms.kernels)))
+        for s, w, o in zip(solutions, in_use, own, strict=True)
+    ]  # fmt: skip
+    problems = [with_widths(problem, widths) for problem in problems]
+
+    def at_widths(values: FloatArray) -> FloatArray:
+        between = np.interp(np.log(widths), np.log(family.knots_), values[first:])
+        return np.concatenate([values[:first], between])
+
+    training = replace(
+        training,
+        gram=problems[0].gram,
+        complexities=at_widths(training.complexities),
+        complexity_errors=at_widths(training.complexity_errors),
+    )
+    return training, problems, renumbered
 
 
 def _support_vectors(source: Any, support: IntArray) -> Any:

@@ -20,6 +20,11 @@ def generalization_bound(
     """Bound the error of a fitted model from a sample; see `VoteMixin`."""
     check_is_fitted(model)
     _check_arguments(model, delta, radius, sample_weight)
+    if any(family.is_continuous for family in model.kernels_):
+        raise ValueError(
+            "the theorems are about finitely many kernel families, and ContinuousGaussian has a "
+            "continuum of them; use Gaussian with widths fixed beforehand."
+        )
     decision = model.decision_function(X)
     signs = _signs(model, y, len(decision))
     if model.term_weights_.shape[1] == 0:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .classifier import VotedKernelClassifier
+from .kernels import clone_families
 from .kernels.base import FloatArray, take_rows
 from .path import DEFAULT_PENALTIES, Grid, solve_grid
 from .solvers import SOLVERS
@@ -66,6 +67,7 @@ def voted_kernel_path(
     check_parameters(estimator, SOLVERS)
     if estimator.solver != "column-generation":
         raise ValueError("voted_kernel_path has one solver, 'column-generation'.")
+    refuse_continuum(kernels, "voted_kernel_path")
     lambdas = check_penalties(complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES)
     betas = check_penalties(l1_penalties, "l1_penalties", DEFAULT_PENALTIES)
     limit = estimator.time_limit
@@ -74,6 +76,16 @@ def voted_kernel_path(
         training = Training.prepare(estimator, X, y, sample_weight, deadline=deadline)
         grids = solve_grids(training, lambdas, betas, estimator, deadline)
     return as_path(training, grids, lambdas, betas)
+
+
+def refuse_continuum(kernels: Any, user: str) -> None:
+    """Raise for a continuous family, whose columns differ from pair to pair of penalties."""
+    if any(family.is_continuous for _, family in clone_families(kernels)):
+        raise ValueError(
+            f"{user} goes through its grid with one set of columns, and ContinuousGaussian "
+            "chooses its own for each pair of penalties; use VotedKernelClassifier (with "
+            "GridSearchCV to choose penalties), or Gaussian."
+        )
 
 
 def solve_grids(

@@ -45,6 +45,18 @@ class Terms:
 
 
 @dataclass(frozen=True)
+class Continuum:
+    """The penalties of a continuous family: linear in log gamma between fixed knots."""
+
+    knots: FloatArray
+    penalties: FloatArray
+
+    def penalties_at(self, gammas: FloatArray) -> FloatArray:
+        """Return L at any widths of the range."""
+        return np.asarray(np.interp(np.log(gammas), np.log(self.knots), self.penalties))
+
+
+@dataclass(frozen=True)
 class Problem:
     """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties."""
 
@@ -55,6 +67,8 @@ class Problem:
     fit_intercept: bool = False
     #: Which columns (k, j) may vote; None for all.
     allowed: NDArray[np.bool_] | None = None
+    #: Of the last family, where that is continuous; its columns then are a choice of many.
+    continuum: Continuum | None = None
 
     @property
     def n_rows(self) -> int:

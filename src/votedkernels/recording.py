@@ -18,7 +18,14 @@ from sklearn.base import clone
 from .kernels.base import FloatArray
 from .problem import Problem
 from .solution import Solution
-from .solvers import SOLVERS, Incumbent, Round, check_memory_of_full_lp, solve_by_column_generation
+from .solvers import (
+    SOLVERS,
+    Incumbent,
+    Round,
+    check_memory_of_full_lp,
+    solve_by_column_generation,
+    solve_problem,
+)
 from .threads import single_blas_thread
 from .training import Training
 from .validation import check_parameters
@@ -102,7 +109,8 @@ def record_solver(
             note([*solutions[:number], state.solution, *solutions[number + 1 :]])
             return False
 
-        solutions[number] = SOLVERS[solver](
+        solutions[number] = solve_problem(
+            solver,
             problem,
             tol=estimator.tol,
             max_iter=estimator.max_iter,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .kernels.base import FloatArray
+from .kernels.gram import Gram
 from .problem import Terms
 
 
@@ -13,9 +14,11 @@ class Solution:
     """A vote with its certificate.
 
     ``objective`` is F at ``terms`` and ``dual_bound`` the proved lower bound at ``dual``, both
-    computed from the data by `votedkernels.problem`, never taken from an LP solver.
+    computed from the data by `votedkernels.problem`, never taken from an LP solver. ``gram`` has
+    the columns that ``terms`` count in.
     """
 
+    gram: Gram
     terms: Terms
     dual: FloatArray
     objective: float

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .complexity import admitted_columns, measure_with_errors
-from .kernels import Gram, clone_families
+from .kernels import ContinuousGaussian, Gram, clone_families
 from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
 from .memory import parse_memory
-from .problem import Problem
+from .problem import Continuum, Problem
 from .sample import CanonicalSample, canonical_sample
 from .validation import validate_labels, validate_rows, validate_weights
 
@@ -87,6 +87,11 @@ class Training:
         except OutOfTime:  # no penalties, so no solver will run either
             complexities = errors = np.full(gram.n_kernels, np.nan)
             allowed = None
+        if allowed is not None and families[-1].is_continuous:
+            raise ValueError(
+                "filter=True of the complexity measure chooses among finitely many kernels, and "
+                "ContinuousGaussian has a continuum of them; use filter=False, or Gaussian."
+            )
         w = sample.weights * factors[sample.codes]
         own = estimator.centers is not None and np.ndim(estimator.centers) > 0
         return cls(
@@ -105,6 +110,7 @@ class Training:
     def problems(self, complexity_penalty: float, l1_penalty: float) -> list[Problem]:
         """Return one problem for two classes, one per class for more."""
         penalties = complexity_penalty * self.complexities + l1_penalty
+        continuum = self._continuum(penalties)
         positives = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [
             Problem(
@@ -114,9 +120,23 @@ class Training:
                 penalties,
                 self.fit_intercept,
                 self.allowed,
+                continuum,
             )
             for code in positives
         ]
+
+    def _continuum(self, penalties: FloatArray) -> Continuum | None:
+        family = self.gram.families[-1]
+        if not isinstance(family, ContinuousGaussian):
+            return None
+        at_knots = penalties[self.gram.members_of(len(self.gram.families) - 1)]
+        if (at_knots <= 0).any():
+            raise ValueError(
+                "ContinuousGaussian needs a positive penalty at every width: with none, a "
+                "continuum of kernels can fit anything and nothing can be proved. Set "
+                "l1_penalty > 0 (or complexity_penalty > 0)."
+            )
+        return Continuum(family.knots_, at_knots)
 
 
 def build_gram(

@@ -1,6 +1,7 @@
 """Kernel families: what K_k(x, x') is, and how to evaluate all members of a family at once."""
 
 from .base import KernelFamily
+from .continuous_gaussian import ContinuousGaussian
 from .families import clone_families, is_named_list
 from .gaussian import Gaussian
 from .gram import Gram
@@ -9,6 +10,7 @@ from .precomputed import Precomputed
 from .similarity import Similarity
 
 __all__ = [
+    "ContinuousGaussian",
     "Gaussian",
     "Gram",
     "KernelFamily",

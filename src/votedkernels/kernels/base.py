@@ -92,6 +92,9 @@ class KernelFamily(BaseEstimator):
     #: X holds kernel values, and a centre is the number of a column of X.
     pairwise = False
 
+    #: There are infinitely many members, of which a solver chooses.
+    is_continuous = False
+
     #: B(x, c) = B(c, x), and `correlate_fused` takes its blocks turned over.
     has_fused = False
 

@@ -54,6 +54,11 @@ def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
                 f"kernels must hold kernel families such as Polynomial() or Gaussian(), "
                 f"got {family!r}; wrap a function in Similarity(function)."
             )
+    if any(family.is_continuous for _, family in pairs[:-1]):
+        raise ValueError(
+            "ContinuousGaussian must be the last of the kernel families, and there can be one "
+            "only: its members are chosen during the fit. Reorder kernels, or widen its range."
+        )
     families = [(name, clone(family)) for name, family in pairs]
     if len(families) > 1 and any(family.pairwise for _, family in families):
         raise ValueError(

@@ -65,15 +65,20 @@ class Gaussian(KernelFamily):
         if len(set(gammas)) < len(gammas):
             raise ValueError(f"gammas of Gaussian has repeated entries: {gammas}.")
         self.gammas_ = np.array([float(gamma) for gamma in gammas])
-        self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter="unit of Gaussian")
+        self._resolve(X, sample_weight)
+        self.names_ = [f"gaussian(gamma={gamma:g})" for gamma in self.gammas_]
+        return self
+
+    def _resolve(self, X: Any, sample_weight: FloatArray) -> None:
+        """Take from the sample what distances need."""
+        parameter = f"unit of {type(self).__name__}"
+        self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter=parameter)
         self.n_features_ = int(X.shape[1])
         # Distances do not change when the origin moves; near the data they lose fewer digits.
         if sparse.issparse(X):
             self.origin_ = None
         else:
             self.origin_ = (sample_weight @ X) / sample_weight.sum()
-        self.names_ = [f"gaussian(gamma={gamma:g})" for gamma in self.gammas_]
-        return self
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return unit ||x - c||^2."""

@@ -68,18 +68,21 @@ class Gram:
         self.n_jobs = n_jobs
         #: Of `time.perf_counter`; passes stop there with `OutOfTime`.
         self.deadline: float | None = None
-        self.names = [name for family in self.families for name in family.names_]
-        self.n_kernels = len(self.names)
+        self._number_kernels()
         #: Kernel values of one pass for each problem to be solved; kept by `restricted`.
         self.work = self.n_kernels * self.n_rows * self.n_centers
-        sizes = [family.n_kernels for family in self.families]
-        self._family_of = np.repeat(np.arange(len(sizes)), sizes)
-        self._member_of = np.concatenate([np.arange(size) for size in sizes])
         #: Kernel values evaluated so far by `correlate`.
         self.n_values = 0
         for family in self.families:
             family.check_range(X, centers)
         self._bases = self._cached_bases(memory_limit)
+
+    def _number_kernels(self) -> None:
+        self.names = [name for family in self.families for name in family.names_]
+        self.n_kernels = len(self.names)
+        sizes = [family.n_kernels for family in self.families]
+        self._family_of = np.repeat(np.arange(len(sizes)), sizes)
+        self._member_of = np.concatenate([np.arange(size) for size in sizes])
 
     @property
     def is_compiled(self) -> bool:
@@ -153,6 +156,15 @@ class Gram:
         part._bases = [
             None if base is None else base[np.ix_(rows, centers)] for base in self._bases
         ]
+        return part
+
+    def with_last(self, family: KernelFamily, *, alone: bool = False) -> Gram:
+        """Return the same with other members of the last family, which share its base."""
+        part = copy(self)
+        first = len(self.families) - 1 if alone else 0
+        part.families = [*self.families[first:-1], family]
+        part._bases = self._bases[first:]
+        part._number_kernels()
         return part
 
     def squares(self, v: FloatArray, f: int) -> FloatArray:

@@ -1,9 +1,12 @@
 """Solvers: each minimises F for a `Problem` and returns a `Solution` with its certificate."""
 
 from collections.abc import Callable
+from typing import Any
 
+from ..problem import Problem
 from ..solution import Solution
 from .column_generation import solve_by_column_generation
+from .continuum import solve_over_continuum, with_widths
 from .coordinate_descent import solve_by_coordinate_descent
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .incumbent import Incumbent, Round, SolverInterrupted
@@ -20,6 +23,14 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
 #: Those that reach any gap; the paper's rule does not.
 CONVERGENT_SOLVERS = tuple(name for name in SOLVERS if name != "coordinate-descent-paper")
 
+
+def solve_problem(solver: str, problem: Problem, **options: Any) -> Solution:
+    """Solve a problem by the solver of that name, over a continuum of widths if it has one."""
+    if problem.continuum is not None:
+        return solve_over_continuum(problem, SOLVERS[solver], **options)
+    return SOLVERS[solver](problem, **options)
+
+
 __all__ = [
     "CONVERGENT_SOLVERS",
     "SOLVERS",
@@ -32,4 +43,6 @@ __all__ = [
     "solve_by_coordinate_descent",
     "solve_by_full_lp",
     "solve_by_paper_rule",
+    "solve_problem",
+    "with_widths",
 ]

@@ -84,4 +84,12 @@ class Incumbent:
 
     def solution(self, n_iter: int, stop_reason: str) -> Solution:
         """Return the best so far as a solution."""
-        return Solution(self.terms, self.dual, self.objective, self.dual_bound, n_iter, stop_reason)
+        return Solution(
+            self.problem.gram,
+            self.terms,
+            self.dual,
+            self.objective,
+            self.dual_bound,
+            n_iter,
+            stop_reason,
+        )
