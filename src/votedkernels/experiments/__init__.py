@@ -1,0 +1,1 @@
+"""The paper's experiments: protocol, algorithms, records, statistics, report."""
