@@ -30,6 +30,9 @@ FEWEST_CANDIDATES = 1024
 CANDIDATE_ROUNDS = 20
 SMALLEST_SUBSAMPLE = 100
 SUBSAMPLE_TOL = 1e-3
+#: Double precision has no more to give when neither bound has moved for so long.
+ROUNDS_WITHOUT_GAIN = 20
+GAIN = 1e-6
 
 
 def solve_by_column_generation(
@@ -61,7 +64,8 @@ def solve_by_column_generation(
         The master of the same problem with other penalties, to go on from.
     """
     best = Incumbent(problem)
-    n_iter = 0
+    n_iter = last_gain = 0
+    objective, bound = np.inf, 0.0
     try:
         u = problem.feasible_box(problem.w)
         if master is None:
@@ -89,6 +93,10 @@ def solve_by_column_generation(
                 return best.verified(n_iter, "optimal", tol)
             if max_iter is not None and n_iter >= max_iter:
                 return best.verified(n_iter, "max-iter", tol)
+            if best.objective < (1 - GAIN) * objective or best.dual_bound > (1 + GAIN) * bound:
+                objective, bound, last_gain = best.objective, best.dual_bound, n_iter
+            elif n_iter - last_gain >= ROUNDS_WITHOUT_GAIN:
+                return best.verified(n_iter, "precision", tol)
             excess = problem.excess(correlation)
             if not master.add_worst(excess, tol):
                 return best.verified(n_iter, "precision", tol)
