@@ -71,7 +71,8 @@ class DataSet:
         return (
             f"{self.title}\n\n{self.about}\n\n"
             f"{self.n_samples} rows, {self.n_features} features: "
-            f"{self.n_positive} {positive} (+1), {self.n_negative} {negative} (-1). Nothing is imputed and nothing is scaled.\n\n"
+            f"{self.n_positive} {positive} (+1), {self.n_negative} {negative} (-1). "
+            "Nothing is imputed and nothing is scaled.\n\n"
             f"Licence: {self.licence}\nPlease cite: {self.citation}\n"
             f"Original: {self.address or 'not published at a lasting address'}\n"
         )
