@@ -5,14 +5,17 @@ of `folders`; then come the files of the package itself, then the network.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from votedkernels.datasets.bundled import TARGET_NAMES, bundled_file, read_bundled
 from votedkernels.datasets.catalogue import CATALOGUE, DataSet
+from votedkernels.datasets.fetching import cache_folder, fetch
 from votedkernels.datasets.reading import check_content, read_samples
 
 VARIABLE = "VOTEDKERNELS_DATA"
@@ -128,33 +131,44 @@ def known(name: str) -> DataSet:
     return CATALOGUE[name]
 
 
-def folders(data_dir: str | os.PathLike[str] | None) -> list[Path]:
+def folders(data_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
     """The folders to search, in order; those that the user named must exist."""
-    named = {"data_dir": data_dir, VARIABLE: os.environ.get(VARIABLE) or None}
-    paths = []
-    for source, folder in named.items():
-        if folder is None:
+    for source, folder in (("data_dir", data_dir), (VARIABLE, os.environ.get(VARIABLE))):
+        if folder is None or folder == "":
             continue
         path = Path(folder).expanduser()
         if not path.is_dir():
             raise NotADirectoryError(f"{source} is {str(folder)!r}, which is not a folder.")
-        paths.append(path)
-    return paths
+        yield path
+    cache = cache_folder()
+    if cache is not None:
+        yield cache
 
 
-def _samples(facts: DataSet, data_dir: str | os.PathLike[str] | None, download: bool) -> Any:
+def _samples(
+    facts: DataSet, data_dir: str | os.PathLike[str] | None, download: bool
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     path = _search(facts.name, data_dir)
     if path is not None:
-        samples = read_samples(path)
-        check_content(samples.X, samples.y, facts, str(path))
-        return samples.X, samples.y
+        found = read_samples(path)
+        check_content(found.X, found.y, facts, str(path))
+        return found.X, found.y
     if facts.name in TARGET_NAMES:
         bunch = read_bundled(facts.name)
         return bunch.data, bunch.target
+    if facts.address is not None and download:
+        fetched = fetch(facts)
+        return fetched.X, fetched.y
     raise DataNotFoundError(
-        f"the {facts.name} data are not here: put {facts.name}.csv into a folder and name it by "
-        f"data_dir or {VARIABLE}."
+        f"the {facts.name} data are not here: {_why_not(facts)}. Put {facts.name}.csv into a "
+        f"folder and name it by data_dir or by the environment variable {VARIABLE}."
     )
+
+
+def _why_not(facts: DataSet) -> str:
+    if facts.address is None:
+        return f"there is no address to download them from ({facts.about})"
+    return f"they can be downloaded from {facts.address}, but download=False"
 
 
 def _search(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
