@@ -1,0 +1,109 @@
+"""Take one file out of a downloaded archive, in memory and with bounds.
+
+Nothing is ever unpacked to disk, so no member can land anywhere; archives with members that would
+leave their folder, or with links, are refused all the same, because no honest one has them.
+"""
+
+import io
+import stat
+import zipfile
+import zlib
+from pathlib import PurePosixPath
+
+from votedkernels.datasets.reading import MAX_BYTES, DataFileError
+
+_CLEAR = 256  # the code of compress(1) that empties the table
+
+
+def read_member(archive: bytes, name: str, where: str) -> bytes:
+    """The bytes of the file ``name``, or ``name.Z`` uncompressed, in any folder of a ZIP archive.
+
+    Parameters
+    ----------
+    archive : bytes
+        The archive.
+
+    name : str
+        The name of the file, without folders.
+
+    where : str
+        What to call the archive in messages.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+            member = _find(opened.infolist(), name, where)
+            with opened.open(member) as file:
+                content = file.read(MAX_BYTES + 1)  # the size in the directory may be a lie
+    # RuntimeError: encrypted. NotImplementedError: a compression that Python does not know.
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise DataFileError(f"{where}: not a ZIP archive that can be read ({error}).") from error
+    inside = f"{where}, {member.filename}"
+    if len(content) > MAX_BYTES:
+        raise DataFileError(f"{inside}: more than {MAX_BYTES} bytes, uncompressed.")
+    return uncompress(content, inside) if member.filename.endswith(".Z") else content
+
+
+def uncompress(data: bytes, where: str) -> bytes:
+    """Undo compress(1), the LZW of the ``.Z`` files.
+
+    Codes grow from 9 bits to a maximum that the third byte tells, whenever the table is full. They
+    are written in groups of eight; where the width changes, the rest of the group is padding.
+    """
+    if data[:2] != b"\x1f\x9d" or len(data) < 3 or not 9 <= data[2] & 0x1F <= 16:
+        raise DataFileError(f"{where}: not a file of compress(1).")
+    max_width, has_clear = data[2] & 0x1F, bool(data[2] & 0x80)
+    first_free = _CLEAR + 1 if has_clear else _CLEAR
+    body, end = data[3:], 8 * (len(data) - 3)
+    pieces: list[bytes] = []
+    size = 0
+    table, width, group, position, previous = _fresh(first_free), 9, 0, 0, b""
+    while position + width <= end:
+        byte, shift = divmod(position, 8)
+        bits = int.from_bytes(body[byte : byte + 3], "little")
+        code = bits >> shift & (1 << width) - 1
+        position += width
+        if has_clear and code == _CLEAR:
+            group = position = _group_end(group, position, width)
+            table, width, previous = _fresh(first_free), 9, b""
+            continue
+        if code < len(table):
+            piece = table[code]
+        elif code == len(table) and previous:
+            piece = previous + previous[:1]  # the entry that this very code completes
+        else:
+            raise DataFileError(f"{where}: damaged, a code before its time at bit {position}.")
+        if previous and len(table) < 1 << max_width:
+            table.append(previous + piece[:1])
+        previous = piece
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise DataFileError(f"{where}: more than {MAX_BYTES} bytes, uncompressed.")
+        if len(table) == 1 << width and width < max_width:
+            group = position = _group_end(group, position, width)
+            width += 1
+    return b"".join(pieces)
+
+
+def _fresh(first_free: int) -> list[bytes]:
+    return [bytes([i]) for i in range(256)] + [b""] * (first_free - 256)
+
+
+def _group_end(group: int, position: int, width: int) -> int:
+    """The end of the group of eight codes, counted from the bit ``group``, that is being read."""
+    return group - (group - position) // (8 * width) * (8 * width)
+
+
+def _find(members: list[zipfile.ZipInfo], name: str, where: str) -> zipfile.ZipInfo:
+    for member in members:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+            raise DataFileError(f"{where}: the member {member.filename!r} leaves its folder.")
+        if stat.S_ISLNK(member.external_attr >> 16):
+            raise DataFileError(f"{where}: the member {member.filename!r} is a link.")
+    found = [m for m in members if PurePosixPath(m.filename).name in (name, f"{name}.Z")]
+    if len(found) != 1:
+        raise DataFileError(f"{where}: there are {len(found)} files {name}, not one.")
+    if found[0].file_size > MAX_BYTES:
+        raise DataFileError(f"{where}, {found[0].filename}: more than {MAX_BYTES} bytes.")
+    return found[0]

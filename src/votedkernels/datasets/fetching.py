@@ -1,0 +1,105 @@
+"""Download the originals, and keep them in the one format of this package.
+
+What arrives is held in memory until it is known, by its content, to be the data set; only then is
+a file written, into the user's cache and nowhere else.
+"""
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from votedkernels.datasets.catalogue import DataSet
+from votedkernels.datasets.originals import read_original
+from votedkernels.datasets.reading import (
+    MAX_BYTES,
+    DataFileError,
+    Samples,
+    check_content,
+    write_samples,
+)
+
+MIRROR = "VOTEDKERNELS_MIRROR"
+"""The environment variable that names a host to ask instead of the ones in the catalogue."""
+
+_TIMEOUT = 30  # seconds without a byte
+
+
+class DownloadError(OSError):
+    """A download that failed; the message names the address."""
+
+
+def cache_folder() -> Path | None:
+    """The folder of downloaded data, or None without pooch, which knows where it is."""
+    try:
+        import pooch
+    except ModuleNotFoundError:
+        return None
+    return Path(pooch.os_cache("votedkernels"))
+
+
+def fetch(facts: DataSet) -> Samples:
+    """Download a data set that has an address, check it, and put it into the cache."""
+    folder = cache_folder()
+    if folder is None:
+        raise DownloadError(
+            f"downloading the {facts.name} data needs pooch; try pip install 'votedkernels[cli]'."
+        )
+    address = address_of(facts)
+    samples = read_original(_download(address, facts.name), facts, address)
+    check_content(samples.X, samples.y, facts, address)
+    write_samples(samples, folder / f"{facts.name}.csv")
+    return samples
+
+
+def address_of(facts: DataSet) -> str:
+    """Where to ask for a data set: its address, or the same path of the mirror."""
+    assert facts.address is not None
+    mirror = os.environ.get(MIRROR)
+    return mirror.rstrip("/") + urlsplit(facts.address).path if mirror else facts.address
+
+
+def _download(address: str, name: str) -> bytes:
+    # Imported with pooch, which needs it; both are slow to import, and most calls need neither.
+    import pooch
+    import requests
+
+    received = _Bounded()
+    try:
+        pooch.HTTPDownloader(timeout=_TIMEOUT, chunk_size=1 << 16)(address, received, None)
+    except requests.RequestException as error:
+        raise DownloadError(
+            f"could not download the {name} data from {address}: {_reason(error)}."
+        ) from error
+    except _TooLargeError:
+        raise DataFileError(f"{address}: more than {MAX_BYTES} bytes.") from None
+    return received.getvalue()
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class _Bounded(io.BytesIO):
+    """Memory that refuses to grow beyond the largest file we read."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > MAX_BYTES:
+            raise _TooLargeError
+        return super().write(data)
+
+
+def _reason(error: Any) -> str:
+    """Why a request failed, in a few words: the library's own have many."""
+    import requests
+
+    if error.response is not None:
+        return f"{error.response.status_code} {error.response.reason}"
+    reasons = {
+        requests.Timeout: f"no answer within {_TIMEOUT} seconds",
+        requests.exceptions.ChunkedEncodingError: "the connection broke off",
+        requests.ConnectionError: "no connection",
+    }
+    known = (words for kind, words in reasons.items() if isinstance(error, kind))
+    return next(known, type(error).__name__)
