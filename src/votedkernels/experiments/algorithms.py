@@ -128,7 +128,8 @@ def path_decisions(path: Any, X: FloatArray) -> FloatArray:
     if len(flat):
         gram = Gram(path.kernels, X, path.support_vectors, memory_limit=0)
         decision = gram.vote(path.term_kernel_indices, path.term_support_indices, flat).T
-    return decision.reshape(*weights.shape[:2], len(X)) + path.intercepts[:, :, 0, None]
+    decision = decision.reshape(*weights.shape[:2], len(X))
+    return np.asarray(decision + path.intercepts[:, :, 0, None])
 
 
 def path_masses(path: Any) -> FloatArray:

@@ -20,7 +20,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import datasets
-from .algorithms import ALGORITHMS
+from .algorithms import ALGORITHMS, Algorithm
+from .peers import available_peers
 from .protocol import N_FOLDS, Unit, split
 from .records import RecordFile
 
@@ -31,6 +32,11 @@ DATASETS = (
 )  # fmt: skip
 
 
+def algorithms_of(family: str) -> dict[str, Algorithm]:
+    """Return the algorithms by name: of the paper for a kind of kernels, or the peers."""
+    return available_peers() if family == "peers" else ALGORITHMS[family]
+
+
 def list_units(
     family: str,
     scaling: str,
@@ -39,7 +45,7 @@ def list_units(
     algorithms: Sequence[str] | None = None,
 ) -> list[Unit]:
     """Return the units of some partitions, partition by partition."""
-    chosen = list(ALGORITHMS[family]) if algorithms is None else algorithms
+    chosen = list(algorithms_of(family)) if algorithms is None else algorithms
     return [
         Unit(family, scaling, seed, name, run, algorithm)
         for seed in seeds
@@ -54,7 +60,7 @@ def run_unit(unit: Unit, data_dir: str | None = None) -> dict[str, Any]:
     X, y = load_data(unit.dataset, data_dir)
     rows = split(X, y, seed=unit.seed, run=unit.run, scaling=unit.scaling)
     with threadpool_limits(1):
-        outcomes = ALGORITHMS[unit.family][unit.algorithm](rows, unit.family)
+        outcomes = algorithms_of(unit.family)[unit.algorithm](rows, unit.family)
     return {
         "key": unit.key,
         **asdict(unit),
@@ -115,11 +121,10 @@ def _collect(
 ) -> None:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in sorted(done, key=lambda f: running[f].key):
-        unit = running.pop(future)
+        del running[future]
         record = future.result()
         record["finished"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         file.append(record)
-        del unit
         on_record(record)
 
 
