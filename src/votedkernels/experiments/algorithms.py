@@ -20,9 +20,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from ..kernel_path import voted_kernel_path
+from ..classifier import VotedKernelClassifier
+from ..kernel_path import as_path, solve_grids
 from ..kernels import Gaussian, Gram, Polynomial
 from ..kernels.base import FloatArray, KernelFamily
+from ..kernels.gram import FUSED_WORK
+from ..threads import single_blas_thread
+from ..training import Training
 from .outcomes import Outcomes
 from .protocol import Split
 
@@ -80,16 +84,7 @@ def run_path(
     started = time.perf_counter()
     out = Outcomes(mass=[])
     try:
-        path = voted_kernel_path(
-            split.X_train,
-            split.y_train,
-            kernels,
-            complexity_penalties=complexity_penalties,
-            l1_penalties=PENALTIES,
-            complexity=complexity,
-            tol=TOL,
-            time_limit=PATH_SECONDS,
-        )
+        path = solve_path(split, kernels, complexity_penalties, complexity)
     except ValueError:  # kernels that overflow, a class that is not there
         for lam in complexity_penalties:
             for beta in PENALTIES:
@@ -118,6 +113,23 @@ def run_path(
             out.mass.append([float(f"{mass:.4g}") for mass in masses[i, j]])
     out.gap = float(gaps.max())
     return out
+
+
+def solve_path(
+    split: Split, kernels: Any, complexity_penalties: tuple[float, ...], complexity: str
+) -> Any:
+    """Return what `voted_kernel_path` does, by compiled loops however small the data.
+
+    Loading these does not pay for one small path, but one process here solves many.
+    """
+    deadline = time.perf_counter() + PATH_SECONDS
+    model = VotedKernelClassifier(kernels, complexity=complexity, tol=TOL)
+    lambdas, betas = np.array(complexity_penalties), np.array(PENALTIES)
+    with single_blas_thread():
+        training = Training.prepare(model, split.X_train, split.y_train, deadline=deadline)
+        training.gram.work = max(training.gram.work, FUSED_WORK)
+        grids = solve_grids(training, lambdas, betas, model, deadline)
+    return as_path(training, grids, lambdas, betas)
 
 
 def path_decisions(path: Any, X: FloatArray) -> FloatArray:

@@ -1,0 +1,29 @@
+"""``votedkernels report``: every figure again, from the records alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from votedkernels.cli.console import messages
+from votedkernels.experiments.report import write_report
+
+
+@click.command()
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("."),
+    show_default=True,
+    help="Folder for report.html, tables.md and tables.csv.",
+)
+@click.help_option(help="Show this message and exit.")
+def report(records: Sequence[Path], output: Path) -> None:
+    """Write the report of RECORDS, files that 'votedkernels reproduce' has written.
+
+    Tables, statistics, statements and pictures are computed anew from the records.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    with messages().status("writing the report"):
+        write_report(list(records), output)
+    messages().print(f"The report is {output / 'report.html'}.", soft_wrap=True)

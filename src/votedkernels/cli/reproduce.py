@@ -1,0 +1,161 @@
+"""``votedkernels reproduce``: the paper's experiments again, resumed where they stopped."""
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from votedkernels.cli.console import messages
+from votedkernels.experiments.report import write_report
+
+from votedkernels.experiments.protocol import SCALINGS, Unit
+from votedkernels.experiments.records import RecordFile
+from votedkernels.experiments.runner import DATASETS, algorithms_of, list_units, run_units
+
+RECORDS = "records.jsonl"
+
+
+@click.command()
+@click.option(
+    "--kernels",
+    "family",
+    type=click.Choice(["polynomial", "gaussian"]),
+    default="polynomial",
+    show_default=True,
+    help="The paper's first or second set of experiments.",
+)
+@click.option(
+    "--scaling",
+    "scalings",
+    type=click.Choice(list(SCALINGS)),
+    multiple=True,
+    help="How features are scaled, by the training folds; may be given several times.  "
+    "[default: range]",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of random partitions.",
+)
+@click.option(
+    "--dataset",
+    "names",
+    type=click.Choice(sorted(DATASETS)),
+    multiple=True,
+    help="Only this data set; may be given several times.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="NAME",
+    help="Only this algorithm; may be given several times.",
+)
+@click.option("--peers", is_flag=True, help="Other classifiers, on standardised features, instead.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side."
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="The folder to search for data first.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("reproduced"),
+    show_default=True,
+    help="Folder for the records and the report.",
+)
+@click.help_option(help="Show this message and exit.")
+def reproduce(
+    family: str,
+    scalings: Sequence[str],
+    seeds: int,
+    names: Sequence[str],
+    algorithms: Sequence[str],
+    peers: bool,
+    jobs: int,
+    data_dir: Path | None,
+    output: Path,
+) -> None:
+    """Repeat the paper's experiments and say which of its claims hold.
+
+    Every run of every algorithm is recorded when it ends. A run that was stopped, by Ctrl-C or by
+    force, goes on where it was when the same command is given again.
+    """
+    if peers:
+        family, scalings = "peers", ("standard",)
+    known = list(algorithms_of(family))
+    for name in algorithms:
+        if name not in known:
+            raise click.BadParameter(f"{name!r}; there are {', '.join(known)}.")
+    units = [
+        unit
+        for scaling in scalings or ("range",)
+        for unit in list_units(family, scaling, range(seeds), names or DATASETS, algorithms or None)
+    ]
+    check_data(units, data_dir)
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / RECORDS
+    try:
+        with RecordFile(path, {"versions": versions()}) as file:
+            run_with_progress(units, file, jobs, data_dir)
+    except KeyboardInterrupt:
+        if path.stat().st_size:
+            write_report([path], output)
+        messages().print(
+            f"Stopped; what is done is recorded, and reported in {output / 'report.html'}. "
+            "The same command goes on from here.",
+            soft_wrap=True,
+        )
+        raise click.Abort from None
+    write_report([path], output)
+    messages().print(f"The report is {output / 'report.html'}.", soft_wrap=True)
+
+
+def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:
+    """Load every data set once, so that what is missing or damaged is told before the work."""
+    from votedkernels import datasets
+
+    for name in dict.fromkeys(unit.dataset for unit in units):
+        datasets.load(name, data_dir=data_dir)
+
+
+def run_with_progress(
+    units: Sequence[Unit], file: RecordFile, jobs: int, data_dir: Path | None
+) -> None:
+    """Do the units, with a bar in a terminal and a line a unit elsewhere."""
+    console = messages()
+    waiting = sum(unit.key not in file.keys for unit in units)
+    if waiting < len(units):
+        console.print(f"{len(units) - waiting} of {len(units)} units are recorded already.")
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("units", total=len(units), completed=len(units) - waiting)
+
+        def on_record(record: dict[str, Any]) -> None:
+            progress.update(task, advance=1, description=record["key"].rpartition("/run")[0])
+            if not console.is_terminal:
+                console.print(f"{record['key']}  {record['fit_seconds']:.1f} s", soft_wrap=True)
+
+        run_units(
+            units,
+            file,
+            jobs=jobs,
+            data_dir=None if data_dir is None else str(data_dir),
+            on_record=on_record,
+        )
+
+
+def versions() -> dict[str, str]:
+    """Return what computed the records."""
+    packages = ("votedkernels", "numpy", "scipy", "scikit-learn", "highspy", "numba")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
