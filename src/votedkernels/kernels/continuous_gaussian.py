@@ -69,7 +69,7 @@ class ContinuousGaussian(Gaussian):
         """Resolve ``unit="scale"`` and place the knots."""
         for name in ("low", "high"):
             value = getattr(self, name)
-            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+            if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
                 raise ValueError(
                     f"{name} of ContinuousGaussian must be a positive number, got {value!r}."
                 )
