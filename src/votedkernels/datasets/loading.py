@@ -160,15 +160,15 @@ def _samples(
         fetched = fetch(facts)
         return fetched.X, fetched.y
     raise DataNotFoundError(
-        f"the {facts.name} data are not here: {_why_not(facts)}. Put {facts.name}.csv into a "
+        f"the {facts.name} data are not here: {_why_not(facts)} Put {facts.name}.csv into a "
         f"folder and name it by data_dir or by the environment variable {VARIABLE}."
     )
 
 
 def _why_not(facts: DataSet) -> str:
     if facts.address is None:
-        return f"there is no address to download them from ({facts.about})"
-    return f"they can be downloaded from {facts.address}, but download=False"
+        return f"there is no address to download them from. They are {facts.about}"
+    return f"they can be downloaded from {facts.address}, but download=False."
 
 
 def _search(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:

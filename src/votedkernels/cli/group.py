@@ -1,0 +1,80 @@
+"""The group of all commands, and what becomes of their errors.
+
+To add a command, write it into a file of its own and enter it in `COMMANDS`; then
+``docs/command-line.md`` must tell of it. A command is imported only when it is called, so that
+``votedkernels --help`` does not wait for what it does not show.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from votedkernels import __version__
+
+COMMANDS = {
+    "datasets": "List the data sets of the paper, where they are, and download them.",
+}
+"""The commands, each the function of its name in the module of its name, and what they do."""
+
+
+class _Lazy(click.Group):
+    """A group that imports a command when it is asked for it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"votedkernels.cli.{cmd_name}"), cmd_name)
+        command.short_help = COMMANDS[cmd_name]
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, invoke_without_command=True)
+@click.version_option(__version__, prog_name="votedkernels", help="Show the version and exit.")
+@click.help_option(help="Show this message and exit.")
+@click.pass_context
+def votedkernels(ctx: click.Context) -> None:
+    """A sparse vote of kernels, each family paying for its complexity."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code; see :func:`votedkernels.cli.main`."""
+    try:
+        code = votedkernels.main(args, prog_name="votedkernels", standalone_mode=False)
+    except click.Abort:  # click's name for Ctrl-C
+        return 130
+    except click.ClickException as error:
+        return _tell(error.format_message())
+    except OSError as error:
+        return _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ValueError as error:
+        if not is_ours(error):
+            raise
+        return _tell(str(error))
+    return code if isinstance(code, int) else 0
+
+
+def is_ours(error: ValueError) -> bool:
+    """Whether it is of a class of this package, so expected; a plain ValueError is a bug."""
+    return type(error).__module__.partition(".")[0] == "votedkernels"
+
+
+def _tell(message: str) -> int:
+    print("votedkernels:", " ".join(message.split()), file=sys.stderr)
+    return 2
