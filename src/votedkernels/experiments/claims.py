@@ -177,10 +177,14 @@ def _judge_no_difference(results: _Results) -> tuple[str, str]:
         f"On the other {len(rest)} data sets there are {len(tests)} comparisons of a VKR with an "
         f"SVM: {len(tests) - len(better) - len(worse)} without significant difference, "
         f"{len(better)} where VKR is better{_pairs(better)}, "
-        f"{len(worse)} where it is worse{_pairs(worse)}. Half of the comparisons could not have told "
-        f"differences below {np.median([test.test.half_width for test in tests]):.1f} points from "
-        f"chance."
+        f"{len(worse)} where it is worse{_pairs(worse)}."
     )
+    widths = [test.test.half_width for test in tests if not math.isnan(test.test.half_width)]
+    if widths:
+        words += (
+            f" Half of the comparisons could not have told differences below "
+            f"{np.median(widths):.1f} points from chance."
+        )
     verdict = FAILS if worse else IN_PART if better else HOLDS
     return verdict, words
 
