@@ -16,6 +16,8 @@ from votedkernels import __version__
 
 COMMANDS = {
     "datasets": "List the data sets of the paper, where they are, and download them.",
+    "reproduce": "Repeat the paper's experiments and say which of its claims hold.",
+    "report": "Write the report of RECORDS, files that 'reproduce' has written.",
 }
 """The commands, each the function of its name in the module of its name, and what they do."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+
 from votedkernels.cli.console import messages
 from votedkernels.experiments.report import write_report
 
@@ -19,7 +20,7 @@ from votedkernels.experiments.report import write_report
 )
 @click.help_option(help="Show this message and exit.")
 def report(records: Sequence[Path], output: Path) -> None:
-    """Write the report of RECORDS, files that 'votedkernels reproduce' has written.
+    """Write the report of RECORDS, files that 'reproduce' has written.
 
     Tables, statistics, statements and pictures are computed anew from the records.
     """

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from votedkernels.cli.console import messages
-from votedkernels.experiments.report import write_report
 
+from votedkernels.cli.console import messages
 from votedkernels.experiments.protocol import SCALINGS, Unit
 from votedkernels.experiments.records import RecordFile
+from votedkernels.experiments.report import write_report
 from votedkernels.experiments.runner import DATASETS, algorithms_of, list_units, run_units
 
 RECORDS = "records.jsonl"

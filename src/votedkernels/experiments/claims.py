@@ -1,0 +1,368 @@
+"""The paper's claims put to our results: a verdict for each, and words made from the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from .comparisons import Comparison, compare, compare_across
+from .evidence import name_of
+from .paper import CLAIMS, DATASETS, SVMS, TABLE, VOTES, Claim
+from .selection import Group
+
+HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "open"
+#: An error at least this share below that of the better SVM is a considerable improvement.
+CONSIDERABLE = 0.2
+MUCH_SPARSER = 0.5
+
+#: By data set, then by algorithm.
+Figures = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What our results say about a claim."""
+
+    claim: Claim
+    family: str
+    scaling: str
+    rule: str
+    verdict: str
+    words: str
+
+
+def decide(groups: Sequence[Group]) -> list[Finding]:
+    """Return the findings on all claims, group by group; peers have none."""
+    findings = []
+    for group in groups:
+        if group.family not in VOTES:
+            continue
+        results = _Results(group)
+        for key, judge in _JUDGES.items():
+            findings.append(_finding(key, group, judge(results)))
+        if group.family == "gaussian":
+            twins = [g for g in groups if g.family == "polynomial" and g.scaling == group.scaling]
+            for key, judge_pair in _GAUSSIAN_JUDGES.items():
+                outcome = _NOTHING if not twins else judge_pair(results, _Results(twins[0]))
+                findings.append(_finding(key, group, outcome))
+    return findings
+
+
+def _finding(key: str, group: Group, outcome: tuple[str, str]) -> Finding:
+    return Finding(CLAIMS[key], group.family, group.scaling, group.rule, *outcome)
+
+
+# -- what the claims are judged by -------------------------------------------------------
+
+
+class _Results:
+    """Means and tests of a group, on the data sets that have both SVMs and a vote."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.votes = [v for v in VOTES[group.family] if v in group.algorithms]
+        self.errors = self._means("error")
+        self.support = self._means("support")
+        self.datasets = [
+            d for d, row in self.errors.items() if any(v in row for v in self.votes)
+            and all(s in row for s in SVMS)
+        ]  # fmt: skip
+        self.tests = {
+            (d, a, b): comparison
+            for d in self.datasets
+            for a, b in [*product(self.votes, SVMS), SVMS]
+            if (comparison := compare(group, d, a, b))
+        }
+
+    def _means(self, figure: str) -> dict[str, dict[str, float]]:
+        means: dict[str, dict[str, float]] = {}
+        for d in self.group.datasets:
+            summaries = {a: getattr(self.group, figure)(d, a) for a in self.group.algorithms}
+            means[d] = {a: s.mean for a, s in summaries.items() if s is not None}
+        return means
+
+    def beats_both(self, dataset: str, vote: str) -> bool:
+        """Whether a vote is significantly better than both SVMs."""
+        tests = [self.tests.get((dataset, vote, svm)) for svm in SVMS]
+        return all(test is not None and test.outcome == "better" for test in tests)
+
+    def significant_wins(self, votes: Iterable[str]) -> list[str]:
+        """Data sets where one of the votes is significantly better than both SVMs."""
+        votes = list(votes)
+        return [d for d in self.datasets if any(self.beats_both(d, v) for v in votes)]
+
+    def needed(self, of_eleven: int) -> int:
+        """As many data sets as the paper counts, in proportion to those at hand."""
+        return max(1, math.ceil(of_eleven * len(self.datasets) / len(DATASETS)))
+
+
+def lower_than_both(errors: Figures, votes: Iterable[str], margin: float = 0.0) -> list[str]:
+    """Return data sets where a vote's mean error is below both SVMs', by a share of it."""
+    votes = list(votes)
+    found = []
+    for dataset, row in errors.items():
+        mine = [row[v] for v in votes if v in row]
+        if not mine or not all(s in row for s in SVMS):
+            continue
+        best, svm = min(mine), min(row[s] for s in SVMS)
+        if best < svm and best <= (1 - margin) * svm:
+            found.append(dataset)
+    return found
+
+
+def sparsity_ratios(support: Figures, vote: str, svm: str) -> dict[str, float]:
+    """Return, by data set, how many times more support vectors the SVM has."""
+    return {
+        d: row[svm] / row[vote] if row[vote] else math.inf
+        for d, row in support.items()
+        if vote in row and svm in row
+    }
+
+
+_NOTHING = (OPEN, "The records have no data set with all that this claim is about.")
+_PAPER_ERRORS = {d: {a: cell.error for a, cell in row.items()} for d, row in TABLE.items()}
+_PAPER_SUPPORT = {d: {a: cell.support for a, cell in row.items()} for d, row in TABLE.items()}
+
+
+# -- the judges --------------------------------------------------------------------------
+
+
+def _judge_outperforms(results: _Results) -> tuple[str, str]:
+    return _judge_wins(results, 5, 0.0, "a lower mean error than both SVMs")
+
+
+def _judge_considerable(results: _Results) -> tuple[str, str]:
+    return _judge_wins(
+        results, 3, CONSIDERABLE, f"an error at least {CONSIDERABLE:.0%} below the better SVM's"
+    )
+
+
+def _judge_wins(results: _Results, count: int, margin: float, what: str) -> tuple[str, str]:
+    if not results.datasets:
+        return _NOTHING
+    n, needed = len(results.datasets), results.needed(count)
+    lower = lower_than_both(_rows(results.errors, results.datasets), results.votes, margin)
+    wins = results.significant_wins(results.votes)
+    sure = [d for d in lower if d in wins]
+    words = (
+        f"{_either(results.votes)} has {what} on {_of(lower, n)}; against both SVMs the difference "
+        f"is significant on {_of(sure, n)}. The claim asks for {needed} of {n}."
+    )
+    if len(results.votes) > 1:
+        singles = []
+        for vote in results.votes:
+            mine = lower_than_both(_rows(results.errors, results.datasets), [vote], margin)
+            mine_sure = [d for d in mine if results.beats_both(d, vote)]
+            singles.append(f"{name_of(vote)} {len(mine)} and {len(mine_sure)}")
+        words += f" Alone: {', '.join(singles)}."
+    verdict = HOLDS if len(sure) >= needed else IN_PART if len(lower) >= needed else FAILS
+    return verdict, words
+
+
+def _judge_no_difference(results: _Results) -> tuple[str, str]:
+    if not results.datasets:
+        return _NOTHING
+    wins = results.significant_wins(results.votes)
+    rest = [d for d in results.datasets if d not in wins]
+    if not rest:
+        return HOLDS, "There is no rest: a VKR is significantly better on every data set."
+    tests = [test for (d, a, _), test in results.tests.items() if d in rest and a in results.votes]
+    better = [test for test in tests if test.outcome == "better"]
+    worse = [test for test in tests if test.outcome == "worse"]
+    words = (
+        f"On the other {len(rest)} data sets there are {len(tests)} comparisons of a VKR with an "
+        f"SVM: {len(tests) - len(better) - len(worse)} without significant difference, "
+        f"{len(better)} where VKR is better{_pairs(better)}, "
+        f"{len(worse)} where it is worse{_pairs(worse)}."
+    )
+    widths = [test.test.half_width for test in tests if not math.isnan(test.test.half_width)]
+    if widths:
+        words += (
+            f" Half of the comparisons could not have told differences below "
+            f"{np.median(widths):.1f} points from chance."
+        )
+    verdict = FAILS if worse else IN_PART if better else HOLDS
+    return verdict, words
+
+
+def _judge_svms(results: _Results) -> tuple[str, str]:
+    tests = [test for (_, a, _), test in results.tests.items() if a not in results.votes]
+    if not tests:
+        return _NOTHING
+    alike = [test.dataset for test in tests if test.outcome == "no difference"]
+    differ = [test for test in tests if test.outcome != "no difference"]
+    words = f"The two SVMs do not differ significantly on {_of(alike, len(tests))}." + "".join(
+        f" On {test.dataset} {test.words}" for test in differ
+    )
+    return (HOLDS if 2 * len(alike) >= len(tests) else FAILS), words
+
+
+def _judge_ten_times(results: _Results) -> tuple[str, str]:
+    support = _rows(results.support, results.datasets)
+    parts, medians, largest = [], [], []
+    for vote in results.votes:
+        ratios = sparsity_ratios(support, vote, "l2-svm")
+        if ratios:
+            parts.append(f"{name_of(vote)}: {describe_ratios(ratios)}")
+            medians.append(float(np.median(list(ratios.values()))))
+            largest.append(max(ratios.values()))
+    if not parts:
+        return _NOTHING
+    words = "Support vectors of L2-SVM by those of VKR. " + " ".join(parts)
+    if max(largest) >= 10 and max(medians) >= 2:
+        return HOLDS, words
+    return (IN_PART if max(medians) > 1 else FAILS), words
+
+
+def _judge_always(results: _Results) -> tuple[str, str]:
+    support = _rows(results.support, results.datasets)
+    counts, n = count_sparser(support, results.votes)
+    if not n:
+        return _NOTHING
+    words = (
+        f"Every VKR has fewer support vectors than both SVMs on {counts[0]} of {n} data sets, and "
+        f"at most half of theirs on {counts[1]}."
+    )
+    if counts[1] == n:
+        return HOLDS, words
+    return (IN_PART if 2 * counts[0] > n else FAILS), words
+
+
+def count_sparser(support: Figures, votes: Iterable[str]) -> tuple[tuple[int, int], int]:
+    """Count data sets where every vote has fewer, at most half, the support vectors of both."""
+    votes = list(votes)
+    fewer = much = n = 0
+    for row in support.values():
+        mine, theirs = [row[v] for v in votes if v in row], [row[s] for s in SVMS if s in row]
+        if not mine or len(theirs) < len(SVMS):
+            continue
+        n += 1
+        fewer += max(mine) < min(theirs)
+        much += max(mine) <= MUCH_SPARSER * min(theirs)
+    return (fewer, much), n
+
+
+def _judge_gaussian_errors(gaussian: _Results, polynomial: _Results) -> tuple[str, str]:
+    found = (
+        compare_across(gaussian.group, "vkr-trace", polynomial.group, "vkr-trace", d)
+        for d in gaussian.datasets
+    )
+    tests = [test for test in found if test]
+    if not tests:
+        return _NOTHING
+    alike = [t.dataset for t in tests if t.outcome == "no difference"]
+    better = [t.dataset for t in tests if t.outcome == "better"]
+    worse = [t.dataset for t in tests if t.outcome == "worse"]
+    shared = {test.dataset for test in tests}
+    wins = [
+        [d for d in results.significant_wins(["vkr-trace"]) if d in shared]
+        for results in (gaussian, polynomial)
+    ]
+    words = (
+        f"VKRc with Gaussian kernels does not differ significantly from VKRc with polynomial "
+        f"kernels on {_of(alike, len(tests))}; it is better on {_of(better, len(tests))} and worse "
+        f"on {_of(worse, len(tests))}. It improves significantly on both SVMs on {len(wins[0])}, "
+        f"with polynomial kernels on {len(wins[1])}."
+    )
+    good = (2 * len(alike) >= len(tests)) + (len(wins[0]) <= len(wins[1]))
+    return (FAILS, IN_PART, HOLDS)[good], words
+
+
+def _judge_gaussian_sparsity(gaussian: _Results, polynomial: _Results) -> tuple[str, str]:
+    merged = {
+        d: {
+            "gaussian": gaussian.support[d]["vkr-trace"],
+            "polynomial": polynomial.support[d]["vkr-trace"],
+        }
+        for d in gaussian.datasets
+        if "vkr-trace" in gaussian.support[d] and "vkr-trace" in polynomial.support.get(d, {})
+    }
+    ratios = sparsity_ratios(merged, "polynomial", "gaussian")
+    if not ratios:
+        return _NOTHING
+    median = float(np.median(list(ratios.values())))
+    words = (
+        f"Support vectors with Gaussian by those with polynomial kernels: {describe_ratios(ratios)}"
+    )
+    return (HOLDS if 0.5 <= median <= 2 else IN_PART if 0.25 <= median <= 4 else FAILS), words
+
+
+_JUDGES = {
+    "outperforms": _judge_outperforms,
+    "considerable": _judge_considerable,
+    "no-difference": _judge_no_difference,
+    "svms-comparable": _judge_svms,
+    "ten-times-sparser": _judge_ten_times,
+    "always-sparser": _judge_always,
+}
+_GAUSSIAN_JUDGES = {
+    "gaussian-errors": _judge_gaussian_errors,
+    "gaussian-sparsity": _judge_gaussian_sparsity,
+}
+
+
+def describe_paper(key: str) -> str:
+    """Say what the paper's own table gives for a claim; nothing where it does not tell."""
+    votes = VOTES["polynomial"]
+    n = len(DATASETS)
+    if key == "outperforms":
+        marked = [d for d, row in TABLE.items() if any(cell.mark for cell in row.values())]
+        return (
+            f"In the paper's table a VKR has the lowest mean on "
+            f"{len(lower_than_both(_PAPER_ERRORS, votes))} of {n} data sets, and marks of "
+            f"significance (5% or 10%) stand on {len(marked)}; its text says 5."
+        )
+    if key == "considerable":
+        return (
+            f"In the paper's table: {_of(lower_than_both(_PAPER_ERRORS, votes, CONSIDERABLE), n)}."
+        )
+    if key == "ten-times-sparser":
+        parts = (
+            f"{name_of(v)}: {describe_ratios(sparsity_ratios(_PAPER_SUPPORT, v, 'l2-svm'))}"
+            for v in votes
+        )
+        return "In the paper's table: " + " ".join(parts)
+    if key == "always-sparser":
+        (fewer, much), _ = count_sparser(_PAPER_SUPPORT, votes)
+        return f"In the paper's table: fewer on {fewer} of {n}, at most half on {much}."
+    return ""
+
+
+# -- words -------------------------------------------------------------------------------
+
+
+def describe_ratios(ratios: Mapping[str, float]) -> str:
+    """Say median and range of ratios, and how many are at least ten."""
+    values = list(ratios.values())
+    tens = sum(value >= 10 for value in values)
+    low, high = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
+    return (
+        f"median {np.median(values):.1f}, from {ratios[low]:.1f} ({low}) "
+        f"to {ratios[high]:.1f} ({high}), "
+        f"ten or more on {tens} of {len(values)}."
+    )
+
+
+def _rows(figures: Figures, datasets: Iterable[str]) -> dict[str, Mapping[str, float]]:
+    return {d: figures[d] for d in datasets}
+
+
+def _either(votes: Sequence[str]) -> str:
+    names = [name_of(vote) for vote in votes]
+    return names[0] if len(names) == 1 else f"One of {' and '.join(names)}"
+
+
+def _of(datasets: Sequence[str], n: int) -> str:
+    names = f" ({', '.join(datasets)})" if datasets else ""
+    return f"{len(datasets)} of {n}{names}"
+
+
+def _pairs(tests: Sequence[Comparison]) -> str:
+    if not tests:
+        return ""
+    named = (f"{name_of(t.first)} against {name_of(t.second)} on {t.dataset}" for t in tests)
+    return f" ({'; '.join(named)})"

@@ -1,0 +1,73 @@
+"""Two algorithms on one data set: the difference of their errors, tested, and in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+from .evidence import name_of
+from .paper import SVMS
+from .selection import Group
+from .statistics import TTest, corrected_t_test
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Test errors of two algorithms on the runs of a data set that both have."""
+
+    dataset: str
+    first: str
+    second: str
+    test: TTest
+
+    @property
+    def outcome(self) -> str:
+        """How the first fares: "better" or "worse" at the 5% level, or "no difference"."""
+        if not self.test.significant:
+            return "no difference"
+        return "better" if self.test.mean < 0 else "worse"
+
+    @property
+    def words(self) -> str:
+        """The outcome as a sentence."""
+        names = f"{name_of(self.first)} against {name_of(self.second)}"
+        side = "lower" if self.test.mean < 0 else "higher"
+        by = f"{abs(self.test.mean):.2f} points {side}, {format_p(self.test.p)}"
+        if self.outcome == "no difference":
+            return f"{names}: no significant difference ({by})."
+        return f"{names}: significantly {self.outcome} ({by})."
+
+
+def compare(group: Group, dataset: str, first: str, second: str) -> Comparison | None:
+    """Compare two algorithms of a group; None where they have no run in common."""
+    return compare_across(group, first, group, second, dataset)
+
+
+def compare_across(
+    group: Group, first: str, other: Group, second: str, dataset: str
+) -> Comparison | None:
+    """Compare algorithms of two groups, whose folds are the same."""
+    a, b = group.errors_by_run(dataset, first), other.errors_by_run(dataset, second)
+    both = sorted(a.keys() & b.keys())
+    if not both:
+        return None
+    differences = [a[run] - b[run] for run in both]
+    return Comparison(
+        dataset, first, second, corrected_t_test(differences, group.test_to_train(dataset))
+    )
+
+
+def compare_all(group: Group) -> list[Comparison]:
+    """Compare every vote with every SVM, and the SVMs, on every data set."""
+    votes = [a for a in group.algorithms if a.startswith("vkr")]
+    pairs = [*product(votes, SVMS), SVMS]
+    found = (compare(group, dataset, *pair) for dataset in group.datasets for pair in pairs)
+    return [comparison for comparison in found if comparison]
+
+
+def format_p(p: float) -> str:
+    """Return a p-value in words that do not claim more digits than it has."""
+    if math.isnan(p):
+        return "too few runs for a test"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -1,0 +1,270 @@
+"""Figures of the report, drawn by matplotlib as SVG that goes inside a page.
+
+Colours are drawn as placeholders and replaced by CSS variables, so that one drawing serves light
+and dark pages. Names of data sets stay outside, in the page. The same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from .statistics import FriedmanTest
+
+#: Placeholders, and what stands in their place in the page.
+INK, FAINT, PAPER = "#010203", "#010204", "#010205"
+SERIES = tuple(f"#0a0b{i:02x}" for i in range(1, 8))
+_CSS = {
+    INK: "currentColor",
+    FAINT: "var(--faint)",
+    PAPER: "var(--paper)",
+    **{colour: f"var(--series-{i})" for i, colour in enumerate(SERIES, 1)},
+}
+#: Matplotlib's markers, and the same as paths in a box from -5 to 5, for legends.
+MARKERS = {
+    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "s": "M-3.6-3.6h7.2v7.2h-7.2z",
+    "D": "M0-4.8L4.8 0L0 4.8L-4.8 0z",
+    "^": "M0-4.6L4.6 3.8H-4.6z",
+    "v": "M0 4.6L4.6-3.8H-4.6z",
+    "P": "M-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z",
+    "X": "M-4.4-2.2l2.2-2.2l2.2 2.2l2.2-2.2l2.2 2.2l-2.2 2.2l2.2 2.2l-2.2 2.2l-2.2-2.2l-2.2 2.2"
+    "l-2.2-2.2l2.2-2.2z",
+}  # fmt: skip
+#: Places in SERIES and MARKERS, so that an algorithm looks the same in every figure.
+PLACES = {"l2-svm": 0, "l1-svm": 1, "vkr-dimension": 2, "vkr-trace": 3, "vkr-local": 4}
+
+
+def place_of(algorithm: str, algorithms: Sequence[str]) -> int:
+    """Return which colour and marker an algorithm has."""
+    if algorithm in PLACES:
+        return PLACES[algorithm]
+    return list(algorithms).index(algorithm) % len(SERIES)
+
+
+def draw_legend_marker(place: int, *, hollow: bool = False) -> str:
+    """Return a marker as a small SVG."""
+    shape = list(MARKERS.values())[place % len(MARKERS)]
+    colour = f"var(--series-{place % len(SERIES) + 1})"
+    fill, stroke = ("none", colour) if hollow else (colour, "none")
+    return (
+        f'<svg class="marker" viewBox="-6 -6 12 12" aria-hidden="true"><path d="{shape}" '
+        f'style="fill:{fill};stroke:{stroke};stroke-width:1.4"/></svg>'
+    )
+
+
+def draw_error_against_support(
+    ours: Mapping[str, tuple[float, float, float]], paper: Mapping[str, tuple[float, float]]
+) -> str:
+    """Draw mean errors (with standard deviations) against support vectors, one data set.
+
+    ``ours`` is (support vectors, error, standard deviation) by algorithm, ``paper`` the first two.
+    """
+    with _style():
+        figure, ax = _new_figure(3.0, 2.3)
+        names = list(ours)
+        for name, (support, error) in paper.items():
+            i = place_of(name, names)
+            ax.plot(max(support, 1), error, list(MARKERS)[i], markersize=6, fillstyle="none",
+                    color=SERIES[i], markeredgewidth=1.1)  # fmt: skip
+        for name, (support, error, sd) in ours.items():
+            i = place_of(name, names)
+            ax.errorbar(max(support, 1), error, yerr=sd if sd == sd else None, color=SERIES[i],
+                        marker=list(MARKERS)[i], markersize=6.5, elinewidth=0.9)  # fmt: skip
+        ax.set_xscale("log")
+        _plain_log_ticks(
+            ax.xaxis, [*(v[0] for v in ours.values()), *(v[0] for v in paper.values())]
+        )
+        ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
+        ax.set(xlabel="support vectors", ylabel="test error, %")
+        return _embed(figure)
+
+
+def draw_weight_shares(
+    shares: Mapping[str, Sequence[float]], labels: Sequence[str], axis: str
+) -> str:
+    """Draw the share of each kernel in the sum of |weights|, by algorithm, one data set."""
+    with _style():
+        figure, ax = _new_figure(3.0, 2.0)
+        names, width = list(shares), 0.8 / max(1, len(shares))
+        for j, (name, values) in enumerate(shares.items()):
+            left = [k - 0.4 + (j + 0.5) * width for k in range(len(values))]
+            colour = SERIES[place_of(name, names)]
+            ax.bar(left, [100 * v for v in values], 0.9 * width, color=colour, linewidth=0)
+        ax.set_xticks(range(len(labels)), labels)
+        ax.set_ylim(0, 100)
+        ax.set_yticks([0, 50, 100])
+        ax.set(xlabel=axis, ylabel="share, %")
+        return _embed(figure)
+
+
+def draw_validation_maps(
+    maps: Mapping[str, Mapping[tuple[float, float], float]],
+    chosen: Mapping[str, Mapping[tuple[float, float], int]],
+) -> str:
+    """Draw mean validation errors over (lambda, beta), and how often each pair was chosen."""
+    with _style():
+        figure, axes = _new_figure(3.9, 2.35, columns=len(maps))
+        all_values = [100 * v for values in maps.values() for v in values.values()]
+        low, high = min(all_values), max(all_values)
+        # A few hopeless settings must not hide the differences between the good ones.
+        high = min(high, max(2.5 * low, low + 5.0)) if high > low else low + 1.0
+        for i, (name, values) in enumerate(maps.items()):
+            ax = axes[i] if len(maps) > 1 else axes
+            lambdas = sorted({pair[0] for pair in values})
+            betas = sorted({pair[1] for pair in values})
+            grid = [[100 * values.get((x, y), float("nan")) for x in lambdas] for y in betas]
+            mesh = ax.pcolormesh(
+                range(len(lambdas) + 1), range(len(betas) + 1), grid, cmap="cividis_r", vmin=low,
+                vmax=high, linewidth=0.3, edgecolor="face",
+            )  # fmt: skip
+            most = max(chosen.get(name, {}).values(), default=1)
+            for (x, y), count in sorted(chosen.get(name, {}).items()):
+                ax.plot(lambdas.index(x) + 0.5, betas.index(y) + 0.5, "o", color=PAPER,
+                        markeredgecolor="#000000", markersize=2.5 + 3.5 * count / most,
+                        markeredgewidth=0.8)  # fmt: skip
+            _power_ticks(ax.xaxis, lambdas)
+            _power_ticks(ax.yaxis, betas)
+            ax.set_aspect("equal")
+            ax.set_xlabel("λ")
+            if i == 0:
+                ax.set_ylabel("β")
+            ax.spines[:].set_visible(False)
+            ax.grid(visible=False)
+        bar = figure.colorbar(
+            mesh,
+            ax=axes,
+            shrink=0.75,
+            aspect=16,
+            extend="max" if high < max(all_values) else "neither",
+        )
+        bar.outline.set_visible(False)
+        bar.set_label("validation error, %")
+        return _embed(figure)
+
+
+def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
+    """Draw average ranks, and bars that join algorithms whose ranks do not differ (Demsar)."""
+    with _style():
+        order = sorted(range(len(names)), key=lambda i: (test.ranks[i], i))
+        cliques, k = test.cliques, len(names)
+        half = (k + 1) // 2
+        top = 0.55 + 0.16 * len(cliques)
+        height = top + 0.34 * half
+        figure, ax = _new_figure(4.2, 0.75 + 0.55 * height)
+        ax.set(xlim=(1 - 0.12 * k, k + 0.12 * k), ylim=(-height - 0.1, 1.0))
+        ax.axis("off")
+        ax.plot([1, k], [0, 0], color=INK, linewidth=1)
+        for rank in range(1, k + 1):
+            ax.plot([rank, rank], [0, 0.09], color=INK, linewidth=1)
+            ax.text(rank, 0.16, str(rank), ha="center", va="bottom")
+        ax.plot([1, 1 + test.critical_difference], [0.72, 0.72], color=INK, linewidth=1.4)
+        for x in (1, 1 + test.critical_difference):
+            ax.plot([x, x], [0.66, 0.78], color=INK, linewidth=1.4)
+        ax.text(
+            1 + test.critical_difference, 0.72, f"  CD {test.critical_difference:.2f}", va="center"
+        )
+        for level, clique in enumerate(cliques):
+            ranks = [test.ranks[i] for i in clique]
+            y = -0.22 - 0.16 * level
+            ax.plot([min(ranks) - 0.03, max(ranks) + 0.03], [y, y], color=SERIES[0], linewidth=3.2,
+                    solid_capstyle="round")  # fmt: skip
+        for position, i in enumerate(order):
+            left = position < half
+            y = -top - 0.34 * (position if left else k - 1 - position)
+            end = 1 - 0.02 * k if left else k + 0.02 * k
+            ax.plot([test.ranks[i], test.ranks[i], end], [0, y, y], color=INK, linewidth=0.8)
+            label = f"{names[i]}  {test.ranks[i]:.2f}"
+            where = {"ha": "left" if left else "right", "va": "bottom"}
+            ax.text(
+                1 - 0.11 * k if left else k + 0.11 * k, y + 0.02, label, parse_math=False, **where
+            )
+        return _embed(figure)
+
+
+# -- the way to matplotlib and back ------------------------------------------------------
+
+
+def _style() -> AbstractContextManager[Any]:
+    try:
+        import matplotlib.style
+    except ImportError as error:
+        raise ImportError(
+            "the report's figures need matplotlib; install it with "
+            "`pip install votedkernels[cli]`."
+        ) from error
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "votedkernels",
+        "font.size": 9,
+        "axes.edgecolor": FAINT,
+        "axes.labelcolor": INK,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": FAINT,
+        "grid.linewidth": 0.4,
+        "text.color": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8,
+        "lines.linestyle": "none",
+    }
+    return matplotlib.style.context(["default", settings])
+
+
+def _new_figure(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
+    """Return a figure without pyplot's registry, and its axes."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasSVG(figure)
+    figure.patch.set_visible(False)
+    axes = figure.subplots(1, columns)
+    for ax in figure.axes:
+        ax.patch.set_visible(False)
+    return figure, axes
+
+
+def _plain_log_ticks(axis: Any, values: Sequence[float]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    wide = max(values, default=1) > 30 * max(1.0, min(values, default=1))
+    axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _power_ticks(axis: Any, values: Sequence[float]) -> None:
+    """Label every third penalty, from the largest on."""
+    places = range(len(values) - 1, -1, -3)
+    axis.set_ticks([i + 0.5 for i in places], [f"{values[i]:g}" for i in places])
+    axis.set_tick_params(length=0)
+
+
+def _embed(figure: Any) -> str:
+    """Return the figure as SVG without what only a file of its own needs."""
+    buffer = io.StringIO()
+    figure.savefig(
+        buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    )
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', svg, count=1)
+    for placeholder, css in _CSS.items():
+        svg = svg.replace(placeholder, css)
+    # Names must not meet those of other figures in the page; the content makes them its own.
+    prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:8]
+    used = set(re.findall(r'(?:url\(#|xlink:href="#)([\w-]+)', svg))
+    svg = re.sub(r' id="([\w-]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{prefix}-", svg)
+    return re.sub(r"\s*\n\s*", "\n", svg).strip()

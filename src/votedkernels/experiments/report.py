@@ -1,0 +1,312 @@
+"""The report: everything recomputed from raw records, as a page, as Markdown and as CSV."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from . import panels, tables
+from .claims import Finding, decide, describe_paper
+from .evidence import Evidence, describe_missing, load_evidence, name_of, unique
+from .paper import CLAIMS, DATASETS, SOURCE, VOTES, Claim
+from .protocol import SCALINGS
+from .selection import RULES, Group, make_groups
+from .table_formats import Table, escape_markdown, to_csv, to_markdown
+
+#: What a verdict looks like: a class of the style sheet and a sign that needs no colour.
+SIGNS = {
+    "holds": ("holds", "✓"),
+    "holds in part": ("part", "◐"),
+    "does not hold": ("fails", "✗"),
+    "open": ("open", "?"),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim under one kind of kernels and scaling, by both rules of selection."""
+
+    where: str
+    family: str
+    scaling: str
+    literal: Finding
+    per_run: Finding
+
+
+@dataclass(frozen=True)
+class ClaimEntry:
+    """A claim with its verdicts."""
+
+    claim: Claim
+    in_paper: str
+    verdicts: list[Verdict]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables and figures of one kind of kernels and scaling."""
+
+    anchor: str
+    title: str
+    note: str
+    tables: list[Table]
+    more_tables: list[Table]
+    legend: list[panels.LegendEntry]
+    error_panels: list[panels.Panel]
+    vote_legend: list[panels.LegendEntry]
+    share_panels: list[panels.Panel]
+    validation_panels: list[panels.Panel]
+    validation_order: str
+    ranks: panels.Panel | None
+    ranks_note: str
+
+
+def write_report(
+    records_paths: Iterable[Path | str], out_dir: Path | str, *, commands: Sequence[str] = ()
+) -> list[Path]:
+    """Write report.html, tables.md and tables.csv into a directory; return their paths.
+
+    Every figure is recomputed from the records. Files are replaced whole or not at all, and the
+    same records give the same bytes.
+
+    Parameters
+    ----------
+    records_paths : iterable of path
+        Files of records, plain or compressed.
+    out_dir : path
+        Made if it is not there.
+    commands : sequence of str
+        Commands that the page shows under "How to reproduce it".
+
+    Raises
+    ------
+    RecordError
+        For files that hold no usable records.
+    OSError
+        For files that cannot be read or written.
+    """
+    evidence = load_evidence(records_paths)
+    contents = render_report(evidence, commands=commands)
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in contents.items():
+        _replace(out / name, text)
+    return [out / name for name in contents]
+
+
+def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[str, str]:
+    """Return the contents of the files of a report, by name."""
+    literal, per_run = (make_groups(evidence.records, rule) for rule in RULES)
+    claims = _gather_claims(literal, per_run)
+    sections = [
+        _make_section(f"results-{i}", evidence, group, other)
+        for i, (group, other) in enumerate(zip(literal, per_run, strict=True), 1)
+        if group.family in VOTES
+    ]
+    peers = [
+        tables.tabulate_peers(evidence.records, group)
+        for group in literal
+        if group.family not in VOTES
+    ]
+    context = {
+        "claims": claims,
+        "columns": _gather_columns(claims),
+        "signs": SIGNS,
+        "sections": sections,
+        "peers": peers,
+        "peer_ranks": [
+            (panel, table.note)
+            for group in literal
+            if group.family not in VOTES
+            and (panel := panels.panel_ranks(group))
+            and (table := tables.tabulate_ranks(group))
+        ],
+        "facts": _describe_run(evidence),
+        "missing": describe_missing(evidence.records),
+        "headers": [_describe_header(header) for header in evidence.headers if header],
+        "tallies": _tally(claims),
+        "rules": RULES,
+        "source": SOURCE,
+        "commands": list(commands),
+        "version": __version__,
+    }
+    all_tables = [t for s in sections for t in (*s.tables, *s.more_tables)] + peers
+    return {
+        "report.html": _render_page(context),
+        "tables.md": _render_markdown(claims, all_tables),
+        "tables.csv": to_csv(all_tables),
+    }
+
+
+def _render_page(context: dict[str, Any]) -> str:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(
+            "the report needs jinja2; install it with `pip install votedkernels[cli]`."
+        ) from error
+    environment = Environment(
+        loader=PackageLoader("votedkernels.experiments"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(context) + "\n"
+
+
+def _render_markdown(claims: Sequence[ClaimEntry], all_tables: Sequence[Table]) -> str:
+    lines = ["# Voted Kernel Regularization: the paper's experiments, repeated", ""]
+    if claims:
+        lines += ["## Verdicts", ""]
+    for entry in claims:
+        lines += [f"**{entry.claim.title}**", "", f"> {entry.claim.quotation}", ""]
+        lines += [
+            "- "
+            + escape_markdown(
+                f"{v.where}: {v.literal.verdict} (each run choosing for itself: "
+                f"{v.per_run.verdict}). {v.literal.words}"
+            )
+            for v in entry.verdicts
+        ]
+        lines += ["", f"Rule: {entry.claim.rule} {entry.in_paper}".rstrip(), ""]
+    heading = ""
+    for table in all_tables:
+        here = f"## {escape_markdown(describe_group(table.family, table.scaling))}"
+        if here != heading:
+            lines += [here, ""]
+            heading = here
+        lines += [f"Selection: {RULES[table.selection]}.", "", to_markdown(table)]
+    return "\n".join(lines)
+
+
+# -- gathering ---------------------------------------------------------------------------
+
+
+def _gather_claims(literal: Sequence[Group], per_run: Sequence[Group]) -> list[ClaimEntry]:
+    entries = {key: ClaimEntry(claim, describe_paper(key), []) for key, claim in CLAIMS.items()}
+    for one, other in zip(decide(literal), decide(per_run), strict=True):
+        where = f"{one.family.capitalize()}, {one.scaling}"
+        entries[one.claim.key].verdicts.append(Verdict(where, one.family, one.scaling, one, other))
+    return [entry for entry in entries.values() if entry.verdicts]
+
+
+def _gather_columns(claims: Sequence[ClaimEntry]) -> list[tuple[str, list[str]]]:
+    """Return kinds of kernels, each with its scalings, as the columns of the verdicts."""
+    seen = unique((v.family, v.scaling) for entry in claims for v in entry.verdicts)
+    return [(f, [s for g, s in seen if g == f]) for f in unique(f for f, _ in seen)]
+
+
+def _tally(claims: Sequence[ClaimEntry]) -> list[str]:
+    """Count verdicts in words, for each kind of kernels and scaling."""
+    lines = []
+    for where in unique(v.where for entry in claims for v in entry.verdicts):
+        here = [v.literal.verdict for e in claims for v in e.verdicts if v.where == where]
+        counts = [(here.count(name), name) for name in SIGNS if name in here]
+        parts = [f"{n} {_plural(name, n)}" for n, name in counts]
+        lines.append(f"{where}: of {len(here)} claims, {', '.join(parts)}.")
+    return lines
+
+
+def _plural(verdict: str, n: int) -> str:
+    if n == 1:
+        return {"open": "is open"}.get(verdict, verdict)
+    return {
+        "holds": "hold",
+        "holds in part": "hold in part",
+        "does not hold": "do not hold",
+        "open": "are open",
+    }[verdict]
+
+
+def _make_section(anchor: str, evidence: Evidence, group: Group, other: Group) -> Section:
+    ranks = tables.tabulate_ranks(group)
+    spread = tables.tabulate_spread(group)
+    voters = panels.voters_of(group)
+    return Section(
+        anchor=anchor,
+        title=describe_group(group.family, group.scaling),
+        note=f"{_count(len(group.datasets), 'data set')}, {_count(len(group.seeds), 'partition')} "
+        "into five folds.",
+        tables=[
+            tables.tabulate_errors(group),
+            tables.tabulate_support(group),
+            tables.tabulate_sparsity(group),
+        ],
+        more_tables=[
+            tables.tabulate_comparisons(group),
+            *([ranks] if ranks else []),
+            *([spread] if spread else []),
+            tables.tabulate_errors(other),
+            tables.tabulate_support(other),
+            tables.tabulate_endings(evidence.records, group),
+        ],
+        legend=panels.make_legend(group, group.algorithms, paper=True),
+        error_panels=panels.panel_errors(group),
+        vote_legend=panels.make_legend(group, voters, paper=False),
+        share_panels=panels.panel_shares(group),
+        validation_panels=panels.panel_validation(evidence.records, group),
+        validation_order=", then ".join(name_of(a) for a in voters),
+        ranks=panels.panel_ranks(group),
+        ranks_note=ranks.note if ranks else "",
+    )
+
+
+def describe_group(family: str, scaling: str) -> str:
+    """Name a kind of kernels and a scaling."""
+    scaled = SCALINGS.get(scaling, scaling)
+    if family not in VOTES:
+        return f"Other classifiers, {scaled}" if family == "peers" else f"{family}, {scaled}"
+    return f"{family.capitalize()} kernels, {scaled}"
+
+
+def _describe_run(evidence: Evidence) -> list[tuple[str, str]]:
+    records = evidence.records
+    names = unique(r["dataset"] for r in records)
+    known = sum(name in DATASETS for name in names)
+    finished = sorted(r["finished"] for r in records if isinstance(r.get("finished"), str))
+    seconds = sum(float(r.get("fit_seconds") or 0) for r in records)
+    fits = sum(len(r["settings"]) for r in records)
+    facts = [
+        ("Data sets", f"{len(names)}, {known} of them among the paper's {len(DATASETS)}"),
+        ("Partitions into five folds", str(len({r["seed"] for r in records}))),
+        ("Kernels", ", ".join(unique(r["family"] for r in records))),
+        ("Scalings", ", ".join(unique(r["scaling"] for r in records))),
+        ("Runs of an algorithm", f"{len(records):,}, with {fits:,} fits"),
+        ("Time spent fitting", f"{seconds / 3600:.1f} hours of one core"),
+    ]
+    if finished:
+        facts.append(("Recorded", f"{finished[0]} to {finished[-1]}"))
+    return facts
+
+
+def _describe_header(header: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, sort_keys=True))
+        for name, value in header.items()
+    ]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file beside the old one, then put it in its place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,135 @@
+"""A table of figures, and its three forms: rows for a page, Markdown, lines of CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+CSV_COLUMNS = ("table", "family", "scaling", "selection", "row", "column", "figure", "value")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One place of a table: text, or named numbers that are already rounded."""
+
+    text: str
+    numbers: tuple[tuple[str, str], ...] = ()
+    best: bool = False
+
+
+NOTHING = Cell("\N{EN DASH}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns; a column may have a heading over it, which joins neighbours."""
+
+    title: str
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    family: str = ""
+    scaling: str = ""
+    selection: str = ""
+    note: str = ""
+    #: So many columns at the left name the row.
+    n_names: int = 1
+
+    @property
+    def headings(self) -> list[tuple[str, int]]:
+        """Headings over columns, with the number of columns that each spans."""
+        spans: list[tuple[str, int]] = []
+        for over, _ in self.columns:
+            if spans and over and spans[-1][0] == over:
+                spans[-1] = over, spans[-1][1] + 1
+            else:
+                spans.append((over, 1))
+        return spans
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether any column has a heading over it."""
+        return any(over for over, _ in self.columns)
+
+
+def text_cell(text: str) -> Cell:
+    """Return a cell of words."""
+    return Cell(text)
+
+
+def number_cell(name: str, value: float | None, digits: int = 2, *, best: bool = False) -> Cell:
+    """Return a cell of one number, or of a dash."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    shown = f"{value:.{digits}f}"
+    return Cell(shown, ((name, shown),), best)
+
+
+def mean_cell(mean: float, sd: float, digits: int, *, best: bool = False) -> Cell:
+    """Return a cell of mean and standard deviation, as in the paper: 10.71 (1.13)."""
+    shown = f"{mean:.{digits}f}"
+    if math.isnan(sd):
+        return Cell(shown, (("mean", shown),), best)
+    spread = f"{sd:.{digits}f}"
+    return Cell(f"{shown} ({spread})", (("mean", shown), ("sd", spread)), best)
+
+
+# -- Markdown ----------------------------------------------------------------------------
+
+
+def to_markdown(table: Table) -> str:
+    """Return a table in GitHub's Markdown, with its title and note."""
+    names = [f"{over}, {name}" if over and name else over or name for over, name in table.columns]
+    lines = [
+        f"### {escape_markdown(table.title)}",
+        "",
+        _line(map(escape_markdown, names)),
+        _line("---" if i < table.n_names else "---:" for i in range(len(names))),
+    ]
+    for row in table.rows:
+        lines.append(
+            _line(
+                f"**{escape_markdown(c.text)}**" if c.best else escape_markdown(c.text) for c in row
+            )
+        )
+    if table.note:
+        lines += ["", escape_markdown(table.note)]
+    return "\n".join(lines) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_|\[\]])", r"\\\1", text)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+# -- CSV ---------------------------------------------------------------------------------
+
+
+def to_csv(tables: Sequence[Table]) -> str:
+    """Return all numbers of tables, one a line, named by table, row and column."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for table in tables:
+        start = (table.title, table.family, table.scaling, table.selection)
+        for row in table.rows:
+            name = ": ".join(cell.text for cell in row[: table.n_names])
+            for (over, column), cell in zip(table.columns, row, strict=True):
+                full = f"{over}, {column}" if over and column else over or column
+                for figure, number in cell.numbers:
+                    texts = [neutralise(text) for text in (*start, name, full, figure)]
+                    writer.writerow([*texts, number])
+    return out.getvalue()
+
+
+def neutralise(text: str) -> str:
+    """Return text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text

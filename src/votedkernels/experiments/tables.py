@@ -1,0 +1,274 @@
+"""The tables of the report, ours beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .comparisons import compare_all
+from .evidence import Record, name_of
+from .paper import TABLE
+from .selection import Group, Summary, count_endings
+from .statistics import FriedmanTest, friedman_test
+from .table_formats import NOTHING, Cell, Table, mean_cell, number_cell, text_cell
+
+ERROR_DIGITS, SUPPORT_DIGITS = 2, 1
+
+
+def tabulate_errors(group: Group) -> Table:
+    """Return mean test errors, the lowest of each row marked."""
+    return _tabulate_means(
+        group,
+        "Test error in percent, mean (standard deviation)",
+        group.error,
+        lambda d, a: (TABLE[d][a].error, TABLE[d][a].error_sd),
+        ERROR_DIGITS,
+    )
+
+
+def tabulate_support(group: Group) -> Table:
+    """Return mean numbers of support vectors."""
+    return _tabulate_means(
+        group,
+        "Number of support vectors, mean (standard deviation)",
+        group.support,
+        lambda d, a: (TABLE[d][a].support, TABLE[d][a].support_sd),
+        SUPPORT_DIGITS,
+    )
+
+
+def _tabulate_means(
+    group: Group,
+    title: str,
+    ours: Callable[[str, str], Summary | None],
+    paper: Callable[[str, str], tuple[float, float]],
+    digits: int,
+) -> Table:
+    beside = group.family == "polynomial" and group.rule == "literal"
+    columns: list[tuple[str, str]] = [("", "Data set")]
+    for algorithm in group.algorithms:
+        columns.append((name_of(algorithm), "ours") if beside else ("", name_of(algorithm)))
+        if beside and _in_paper(algorithm):
+            columns.append((name_of(algorithm), "paper"))
+    rows = []
+    for dataset in group.datasets:
+        found = {a: ours(dataset, a) for a in group.algorithms}
+        least = min((round(s.mean, digits) for s in found.values() if s), default=None)
+        row = [text_cell(dataset)]
+        for algorithm, s in found.items():
+            best = s is not None and len(found) > 1 and round(s.mean, digits) == least
+            row.append(_summary_cell(s, digits, best=best))
+            if beside and _in_paper(algorithm):
+                known = dataset in TABLE and algorithm in TABLE[dataset]
+                row.append(mean_cell(*paper(dataset, algorithm), digits) if known else NOTHING)
+        rows.append(tuple(row))
+    return _table(group, title, columns, rows)
+
+
+def tabulate_sparsity(group: Group) -> Table:
+    """Return how many times fewer support vectors the votes have than L2-SVM."""
+    votes = [a for a in group.algorithms if a.startswith("vkr") or a == "l1-svm"]
+    beside = group.family == "polynomial" and group.rule == "literal"
+    columns: list[tuple[str, str]] = [("", "Data set")]
+    for vote in votes:
+        columns.append((name_of(vote), "ours") if beside else ("", name_of(vote)))
+        if beside and _in_paper(vote):
+            columns.append((name_of(vote), "paper"))
+    rows = []
+    for dataset in group.datasets:
+        base = group.support(dataset, "l2-svm")
+        row = [text_cell(dataset)]
+        for vote in votes:
+            mine = group.support(dataset, vote)
+            ratio = base.mean / mine.mean if base and mine and mine.mean else None
+            row.append(number_cell("ratio", ratio, 1))
+            if beside and _in_paper(vote):
+                cells = TABLE.get(dataset)
+                theirs = cells["l2-svm"].support / cells[vote].support if cells else None
+                row.append(number_cell("ratio", theirs, 1))
+        rows.append(tuple(row))
+    return _table(group, "Support vectors of L2-SVM by those of the other", columns, rows)
+
+
+def tabulate_spread(group: Group) -> Table | None:
+    """Return standard deviations of the means of partitions; None for one partition."""
+    if len(group.seeds) < 2:
+        return None
+    rows = []
+    for dataset in group.datasets:
+        found = [group.error(dataset, a) for a in group.algorithms]
+        rows.append(
+            (
+                text_cell(dataset),
+                *(number_cell("sd", s.spread if s else None, ERROR_DIGITS) for s in found),
+            )
+        )
+    columns = [("", "Data set"), *(("", name_of(a)) for a in group.algorithms)]
+    return _table(
+        group, "Standard deviation of mean test errors between partitions, points", columns, rows
+    )
+
+
+def tabulate_comparisons(group: Group) -> Table:
+    """Return every comparison of a vote with an SVM, tested."""
+    rows = []
+    for comparison in compare_all(group):
+        test = comparison.test
+        rows.append(
+            (
+                text_cell(comparison.dataset),
+                text_cell(f"{name_of(comparison.first)} against {name_of(comparison.second)}"),
+                number_cell("difference", test.mean, 2),
+                number_cell("half-width", test.half_width, 2),
+                number_cell("p", test.p, 3),
+                Cell(comparison.outcome, (), comparison.outcome != "no difference"),
+            )
+        )
+    names = ("Data set", "Pair", "Difference", "± (95%)", "p", "The first is")
+    return _table(
+        group,
+        "Differences of test errors, points, by the corrected resampled t-test",
+        [("", name) for name in names],
+        rows,
+        n_names=2,
+    )
+
+
+def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
+    """Return how fits ended, and what they cost."""
+    rows = []
+    for e in count_endings(records, group):
+        seconds = sum(
+            r.get("fit_seconds") or 0.0
+            for r in records
+            if (r["family"], r["scaling"], r["algorithm"])
+            == (group.family, group.scaling, e.algorithm)
+        )
+        rows.append(
+            (
+                text_cell(name_of(e.algorithm)),
+                number_cell("fits", e.fits, 0),
+                number_cell("capped", 100 * e.capped / e.fits, 1),
+                number_cell("failed", 100 * e.failed / e.fits, 1),
+                number_cell("chosen capped", 100 * e.chosen_capped / e.chosen, 1),
+                Cell(f"{e.worst_gap:.1e}", (("gap", f"{e.worst_gap:.1e}"),))
+                if e.worst_gap is not None
+                else NOTHING,
+                number_cell("seconds", seconds, 0),
+            )
+        )
+    names = (
+        "Algorithm", "Fits", "Hit a cap, %", "Failed, %", "Chosen ones that hit a cap, %",
+        "Largest relative gap", "Seconds of fitting",
+    )  # fmt: skip
+    return _table(group, "How fits ended", [("", name) for name in names], rows)
+
+
+def rank_algorithms(group: Group) -> tuple[list[str], FriedmanTest] | None:
+    """Test mean errors over the data sets on which all algorithms have results."""
+    table = [[group.error(d, a) for a in group.algorithms] for d in group.datasets]
+    whole = [[s.mean for s in row if s] for row in table if all(row)]
+    test = friedman_test(np.array(whole)) if whole else None
+    return (group.algorithms, test) if test else None
+
+
+def tabulate_ranks(group: Group) -> Table | None:
+    """Return average ranks over data sets; None where there are too few."""
+    ranked = rank_algorithms(group)
+    if not ranked:
+        return None
+    algorithms, test = ranked
+    order = sorted(range(len(algorithms)), key=lambda i: (test.ranks[i], i))
+    rows = [
+        (text_cell(name_of(algorithms[i])), number_cell("rank", test.ranks[i], 2)) for i in order
+    ]
+    return _table(
+        group,
+        "Average rank of test errors over data sets",
+        [("", "Algorithm"), ("", "Average rank")],
+        rows,
+        note=describe_ranks(test),
+    )
+
+
+def describe_ranks(test: FriedmanTest) -> str:
+    """Say what Friedman's test finds."""
+    found = "differ" if test.f_p < 0.05 else "do not differ significantly"
+    return (
+        f"Over {test.n_datasets} data sets the algorithms {found} (Friedman, Iman and Davenport's "
+        f"F = {test.f:.2f}, p = {test.f_p:.3f}). By Nemenyi's test two differ at 5% where their "
+        f"average ranks are more than {test.critical_difference:.2f} apart."
+    )
+
+
+def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
+    """Return errors, support vectors and seconds of other classifiers."""
+    rows = []
+    for dataset in group.datasets:
+        errors = {a: group.error(dataset, a) for a in group.algorithms}
+        least = min(round(s.mean, ERROR_DIGITS) for s in errors.values() if s)
+        for algorithm, error in errors.items():
+            if error is None:
+                continue
+            mine = [
+                r
+                for r in records
+                if (r["family"], r["scaling"]) == (group.family, group.scaling)
+                and (r["dataset"], r["algorithm"]) == (dataset, algorithm)
+            ]
+            support = group.support(dataset, algorithm)
+            best = round(error.mean, ERROR_DIGITS) == least
+            rows.append(
+                (
+                    text_cell(dataset),
+                    text_cell(name_of(algorithm)),
+                    mean_cell(error.mean, error.sd, ERROR_DIGITS, best=best),
+                    _summary_cell(support, SUPPORT_DIGITS),
+                    number_cell("seconds", _mean_of(mine, "fit_seconds"), 3),
+                    number_cell("seconds", _mean_of(mine, "predict_seconds"), 4),
+                )
+            )
+    names = ("Data set", "Classifier", "Test error, %", "Support vectors", "Fit, s", "Predict, s")
+    return _table(
+        group,
+        "Other classifiers",
+        [("", name) for name in names],
+        rows,
+        note="Seconds are means over runs, for all settings of a run together.",
+        n_names=2,
+    )
+
+
+def _summary_cell(summary: Summary | None, digits: int, *, best: bool = False) -> Cell:
+    return mean_cell(summary.mean, summary.sd, digits, best=best) if summary else NOTHING
+
+
+def _mean_of(records: Sequence[Record], name: str) -> float | None:
+    values = [r[name] for r in records if isinstance(r.get(name), int | float)]
+    return float(np.mean(values)) if values else None
+
+
+def _in_paper(algorithm: str) -> bool:
+    return algorithm in next(iter(TABLE.values()))
+
+
+def _table(
+    group: Group,
+    title: str,
+    columns: Sequence[tuple[str, str]],
+    rows: Sequence[tuple[Cell, ...]],
+    *,
+    note: str = "",
+    n_names: int = 1,
+) -> Table:
+    return Table(
+        title,
+        tuple(columns),
+        tuple(rows),
+        group.family,
+        group.scaling,
+        group.rule,
+        note,
+        n_names,
+    )
