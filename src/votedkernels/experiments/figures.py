@@ -194,8 +194,7 @@ def _style() -> AbstractContextManager[Any]:
         import matplotlib.style
     except ImportError as error:
         raise ImportError(
-            "the report's figures need matplotlib; install it with "
-            "`pip install votedkernels[cli]`."
+            "the report's figures need matplotlib; install it with `pip install votedkernels[cli]`."
         ) from error
     settings = {
         "svg.fonttype": "none",

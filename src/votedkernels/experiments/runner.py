@@ -7,13 +7,15 @@ for the seconds.
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 import numpy as np
@@ -93,7 +95,7 @@ def run_units(
     if not waiting:
         return
     pool = ProcessPoolExecutor(
-        min(jobs, len(waiting)), mp_context=get_context("spawn"), initializer=_ignore_interrupt
+        min(jobs, len(waiting)), mp_context=get_context("spawn"), initializer=_start_worker
     )
     running: dict[Future[dict[str, Any]], Unit] = {}
     try:
@@ -128,6 +130,14 @@ def _collect(
         on_record(record)
 
 
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent, which ends its children."""
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, which ends its children, and end when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
