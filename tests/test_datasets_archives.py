@@ -7,6 +7,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from published import compressed, zipped
 
 from votedkernels.datasets import DataFileError, archives
@@ -130,3 +132,18 @@ def test_an_encrypted_member_is_refused():
 def test_the_member_must_be_there_once(members, n):
     with pytest.raises(DataFileError, match=f"there are {n} files a.data, not one"):
         read_member(zipped(members), "a.data", "x.zip")
+
+
+@settings(max_examples=500)
+@given(st.integers(0, 2**32 - 1))
+def test_whatever_is_damaged_gives_what_was_there_or_one_line(seed):
+    rng = np.random.default_rng(seed)
+    archive = bytearray(zipped({"x/a.data.Z": compressed(TEXT[:500]), "b": b"2"}))
+    for at in rng.integers(len(archive), size=rng.integers(1, 9)):
+        archive[at] = rng.integers(256)
+    del archive[: rng.integers(3) * rng.integers(40)]
+    try:
+        outcome = read_member(bytes(archive), "a.data", "x.zip")
+    except DataFileError as error:
+        outcome = str(error)
+    assert outcome == TEXT[:500] or len(outcome.splitlines()) == 1

@@ -6,11 +6,24 @@ leave their folder, or with links, are refused all the same, because no honest o
 
 import io
 import stat
+import struct
 import zipfile
 import zlib
 from pathlib import PurePosixPath
 
 from votedkernels.datasets.reading import MAX_BYTES, DataFileError
+
+# What zipfile raises for archives that are damaged (ValueError: a directory that points before the
+# file), encrypted, or compressed in a way it does not know (both RuntimeError).
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 _CLEAR = 256  # the code of compress(1) that empties the table
 
@@ -34,10 +47,11 @@ def read_member(archive: bytes, name: str, where: str) -> bytes:
             member = _find(opened.infolist(), name, where)
             with opened.open(member) as file:
                 content = file.read(MAX_BYTES + 1)  # the size in the directory may be a lie
-    # RuntimeError: encrypted. NotImplementedError: a compression that Python does not know.
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except DataFileError:
+        raise
+    except _DAMAGED as error:
         raise DataFileError(f"{where}: not a ZIP archive that can be read ({error}).") from error
-    inside = f"{where}, {member.filename}"
+    inside = f"{where}, {name}"
     if len(content) > MAX_BYTES:
         raise DataFileError(f"{inside}: more than {MAX_BYTES} bytes, uncompressed.")
     return uncompress(content, inside) if member.filename.endswith(".Z") else content
@@ -96,8 +110,8 @@ def _group_end(group: int, position: int, width: int) -> int:
 
 def _find(members: list[zipfile.ZipInfo], name: str, where: str) -> zipfile.ZipInfo:
     for member in members:
-        path = PurePosixPath(member.filename.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+        parts = member.filename.replace("\\", "/").split("/")
+        if not parts[0] or ":" in parts[0] or ".." in parts:  # absolute, of a drive, or upwards
             raise DataFileError(f"{where}: the member {member.filename!r} leaves its folder.")
         if stat.S_ISLNK(member.external_attr >> 16):
             raise DataFileError(f"{where}: the member {member.filename!r} is a link.")
@@ -105,5 +119,5 @@ def _find(members: list[zipfile.ZipInfo], name: str, where: str) -> zipfile.ZipI
     if len(found) != 1:
         raise DataFileError(f"{where}: there are {len(found)} files {name}, not one.")
     if found[0].file_size > MAX_BYTES:
-        raise DataFileError(f"{where}, {found[0].filename}: more than {MAX_BYTES} bytes.")
+        raise DataFileError(f"{where}, {name}: more than {MAX_BYTES} bytes.")
     return found[0]
