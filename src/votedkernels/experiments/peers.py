@@ -58,7 +58,11 @@ def run_settings(
             continue
         out.fit_seconds += time.perf_counter() - started
         started = time.perf_counter()
-        predictions = model.predict(split.X_validation), model.predict(split.X_test)
+        try:
+            predictions = model.predict(split.X_validation), model.predict(split.X_test)
+        except ValueError:  # fastrvm's, of a model without relevance vectors
+            out.add_failure(split, setting)
+            continue
         out.predict_seconds += time.perf_counter() - started
         status = "cap" if getattr(model, "fit_status_", 0) and isinstance(model, SVC) else "ok"
         out.add(split, setting, *predictions, count(model), status)
