@@ -13,7 +13,7 @@ from .named_families import NamedFamiliesMixin
 from .problem import Problem
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .solution import Solution
-from .solvers import SOLVERS, Round, SolverInterrupted, check_memory_of_full_lp
+from .solvers import SOLVERS, Round, SolverInterrupted, check_memory_of_full_lp, solve_hybrid
 from .threads import single_blas_thread
 from .training import Training
 from .validation import check_parameters
@@ -42,6 +42,11 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
     l1_penalty : float, default=1e-3
         Beta, the price of any weight. With ``complexity_penalty=0`` and one kernel this is
         the norm-1 SVM.
+    l2_penalty : float, default=0.0
+        Rho, the price of the squared norms in the kernels' own spaces: adds
+        ``rho/2 sum_k a_k^T K_k a_k``, as in a support vector machine, to the sums above (the
+        hybrid norm). For positive definite kernels and training rows as centres, with
+        ``solver="coordinate-descent"``.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
         ``"massart"``, or an object such as ``Local(radius=0.1)``; ``"auto"`` is trace for
@@ -123,6 +128,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         *,
         complexity_penalty: float = 1e-3,
         l1_penalty: float = 1e-3,
+        l2_penalty: float = 0.0,
         complexity: Any = "auto",
         centers: Any = None,
         solver: str = "column-generation",
@@ -138,6 +144,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         self.kernels = kernels
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
+        self.l2_penalty = l2_penalty
         self.complexity = complexity
         self.centers = centers
         self.solver = solver
@@ -173,7 +180,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         deadline = None if self.time_limit is None else started + self.time_limit
         with single_blas_thread():
             training = Training.prepare(self, X, y, sample_weight, deadline=deadline)
-            problems = training.problems(self.complexity_penalty, self.l1_penalty)
+            problems = training.problems(self.complexity_penalty, self.l1_penalty, self.l2_penalty)
             if self.solver == "lp":
                 check_memory_of_full_lp(problems[0], self.memory_limit)
             solutions = [_unsolved(problem) for problem in problems]
@@ -199,7 +206,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         describe: Callable[[list[Solution]], dict[str, Any]],
     ) -> None:
         """Replace the solutions one by one; problems that are not reached keep theirs."""
-        solve = SOLVERS[self.solver]
+        solve = SOLVERS[self.solver] if self.l2_penalty == 0 else solve_hybrid
         for number, problem in enumerate(problems):
 
             def so_far(state: Round, number: int = number) -> dict[str, Any]:

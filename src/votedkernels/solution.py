@@ -13,7 +13,8 @@ class Solution:
     """A vote with its certificate.
 
     ``objective`` is F at ``terms`` and ``dual_bound`` the proved lower bound at ``dual``, both
-    computed from the data by `votedkernels.problem`, never taken from an LP solver.
+    computed from the data by `votedkernels.problem`, never taken from an LP solver. With the
+    hybrid norm, ``dual_terms`` is the other part of the dual vector.
     """
 
     terms: Terms
@@ -22,6 +23,7 @@ class Solution:
     dual_bound: float
     n_iter: int
     stop_reason: str
+    dual_terms: Terms | None = None
 
     @property
     def gap(self) -> float:

@@ -6,6 +6,7 @@ from ..solution import Solution
 from .column_generation import solve_by_column_generation
 from .coordinate_descent import solve_by_coordinate_descent
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
+from .hybrid import solve_hybrid
 from .incumbent import Round, SolverInterrupted
 from .master import Master
 from .paper_rule import solve_by_paper_rule
@@ -31,4 +32,5 @@ __all__ = [
     "solve_by_coordinate_descent",
     "solve_by_full_lp",
     "solve_by_paper_rule",
+    "solve_hybrid",
 ]
