@@ -47,6 +47,11 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
     l1_penalty : float, default=1e-3
         Beta, the price of any weight. With ``complexity_penalty=0`` and one kernel this is
         the norm-1 SVM.
+    l2_penalty : float, default=0.0
+        Rho, the price of the squared norms in the kernels' own spaces: adds
+        ``rho/2 sum_k a_k^T K_k a_k``, as in a support vector machine, to the sums above (the
+        hybrid norm). For positive definite kernels and training rows as centres, with
+        ``solver="coordinate-descent"``.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
         ``"massart"``, or an object such as ``Local(radius=0.1)``; ``"auto"`` is trace for
@@ -128,6 +133,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         *,
         complexity_penalty: float = 1e-3,
         l1_penalty: float = 1e-3,
+        l2_penalty: float = 0.0,
         complexity: Any = "auto",
         centers: Any = None,
         solver: str = "column-generation",
@@ -143,6 +149,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         self.kernels = kernels
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
+        self.l2_penalty = l2_penalty
         self.complexity = complexity
         self.centers = centers
         self.solver = solver
@@ -178,7 +185,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         deadline = None if self.time_limit is None else started + self.time_limit
         with single_blas_thread():
             training = Training.prepare(self, X, y, sample_weight, deadline=deadline)
-            problems = training.problems(self.complexity_penalty, self.l1_penalty)
+            problems = training.problems(self.complexity_penalty, self.l1_penalty, self.l2_penalty)
             if self.solver == "lp":
                 check_memory_of_full_lp(problems[0], self.memory_limit)
             solutions = [_unsolved(problem) for problem in problems]

@@ -10,6 +10,14 @@ D(u) <= F(a, b) for every feasible pair, so the gap F - D bounds how far a model
 optimum. Any u becomes feasible by three steps (`Problem.dual_value`): clip it to its box; with
 an intercept shrink the heavier class until the classes balance; divide by the largest
 |sum_i u_i y_i K_k| / L_k where that exceeds 1.
+
+The hybrid norm adds rho/2 sum_k a_k^T K_k a_k to F, for positive definite kernels and centres that
+are rows. For any weights v, a_k^T K_k a_k >= 2 v_k^T K_k a_k - v_k^T K_k v_k, so that a pair with
+
+    |sum_i u_i y_i K_k(x_i, c_j) - rho sum_l v_kl K_k(c_l, c_j)| <= L_k
+
+proves the bound sum_i u_i - rho/2 sum_k v_k^T K_k v_k. Any pair becomes feasible by the same
+steps; u and v are divided by one number.
 """
 
 from __future__ import annotations
@@ -69,6 +77,9 @@ class Problem:
     allowed: NDArray[np.bool_] | None = None
     #: Of the last family, where that is continuous; its columns then are a choice of many.
     continuum: Continuum | None = None
+    #: Rho, and which row each centre is; these are needed where rho > 0.
+    l2_penalty: float = 0.0
+    center_rows: IntArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -83,7 +94,21 @@ class Problem:
     def objective(self, terms: Terms, decision: FloatArray) -> float:
         """Return F for a vote whose values at the rows are ``decision``."""
         loss = float(self.w @ np.maximum(0.0, 1.0 - self.y * decision))
-        return loss + float(self.penalties[terms.kernels] @ np.abs(terms.weights))
+        value = loss + float(self.penalties[terms.kernels] @ np.abs(terms.weights))
+        return value + 0.5 * self.square(terms, self.pull(terms)) if self.l2_penalty else value
+
+    def pull(self, terms: Terms) -> FloatArray:
+        """Return rho sum_l a_kl K_k(c_l, c_j): the gradient of the squared norm by a_kj."""
+        out = np.zeros((self.gram.n_kernels, self.gram.n_centers))
+        for k in np.unique(terms.kernels):
+            mine = terms.kernels == k
+            chosen = terms.kernels[mine], terms.centers[mine], terms.weights[mine]
+            out[k] = self.l2_penalty * self.gram.vote(*chosen, self.center_rows)
+        return out
+
+    def square(self, terms: Terms, pull: FloatArray) -> float:
+        """Return rho sum_k a_k^T K_k a_k."""
+        return float(pull[terms.kernels, terms.centers] @ terms.weights)
 
     def feasible_box(self, u: FloatArray) -> FloatArray:
         """Clip u to 0 <= u <= w and, with an intercept, balance the classes."""
@@ -109,9 +134,16 @@ class Problem:
             return ratio
         return np.where(self.allowed if centers is None else self.allowed[:, centers], ratio, 0.0)
 
-    def dual_value(self, u: FloatArray, correlation: FloatArray) -> float:
-        """Return the proved lower bound from a u in the box and its correlation."""
-        return float(u.sum()) / max(1.0, float(self.excess(correlation).max(initial=0.0)))
+    def dual_value(self, u: FloatArray, correlation: FloatArray, square: float = 0.0) -> float:
+        """Return the proved lower bound from a u in the box and its correlation.
+
+        With the hybrid norm, the correlation less the pull of v, and the square of v.
+        """
+        divisor = max(1.0, float(self.excess(correlation).max(initial=0.0)))
+        if square <= 0:
+            return float(u.sum()) / divisor
+        shrink = min(1.0 / divisor, float(u.sum()) / square)  # the best of those allowed
+        return shrink * float(u.sum()) - 0.5 * shrink**2 * square
 
     def correlate(self, u: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns, or some centres'."""
@@ -128,11 +160,14 @@ class Problem:
             allowed=None if self.allowed is None else self.allowed[:, centers],
         )
 
-    def certify(self, terms: Terms, u: FloatArray) -> tuple[float, float]:
-        """Return (F, D), recomputed from the data."""
+    def certify(self, terms: Terms, u: FloatArray, v: Terms | None = None) -> tuple[float, float]:
+        """Return (F, D), recomputed from the data; v is a part of the hybrid norm's dual."""
         u = self.feasible_box(u)
         objective = self.objective(terms, self.decision(terms))
-        return objective, self.dual_value(u, self.correlate(u))
+        if v is None:
+            return objective, self.dual_value(u, self.correlate(u))
+        pull = self.pull(v)
+        return objective, self.dual_value(u, self.correlate(u) - pull, self.square(v, pull))
 
     def empty_vote(self) -> Terms:
         """Return the best vote without kernels: f = 0, or the better constant."""

@@ -55,6 +55,10 @@ def record_solvers(
     check_solvers(solvers)
     estimator = clone(estimator)
     check_parameters(estimator, SOLVERS)
+    if estimator.l2_penalty > 0:
+        raise ValueError(
+            "with l2_penalty > 0 there is one solver, and nothing to compare; use l2_penalty=0."
+        )
     limit = estimator.time_limit
     with single_blas_thread():
         started = time.perf_counter()

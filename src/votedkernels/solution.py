@@ -15,7 +15,8 @@ class Solution:
 
     ``objective`` is F at ``terms`` and ``dual_bound`` the proved lower bound at ``dual``, both
     computed from the data by `votedkernels.problem`, never taken from an LP solver. ``gram`` has
-    the columns that ``terms`` count in.
+    the columns that ``terms`` count in. With the hybrid norm, ``dual_terms`` is the other part of
+    the dual vector.
     """
 
     gram: Gram
@@ -25,6 +26,7 @@ class Solution:
     dual_bound: float
     n_iter: int
     stop_reason: str
+    dual_terms: Terms | None = None
 
     @property
     def gap(self) -> float:

@@ -40,6 +40,7 @@ class Training:
     allowed : which columns (kernel, centre) may vote; None for all
     center_numbers : number of each centre among the training rows, or the centres given
     center_source : what these numbers count in; None for a precomputed kernel
+    center_rows : which row of ``gram`` each centre is; None without a hybrid norm
     fit_intercept : bool
     """
 
@@ -52,6 +53,7 @@ class Training:
     allowed: NDArray[np.bool_] | None
     center_numbers: IntArray
     center_source: Any
+    center_rows: IntArray | None
     fit_intercept: bool
 
     @classmethod
@@ -78,6 +80,9 @@ class Training:
             if name is not None:
                 family.names_ = [f"{name}: {kernel}" for kernel in family.names_]
         centers, numbers = choose_centers(estimator, X, sample, families)
+        center_rows = None
+        if getattr(estimator, "l2_penalty", 0.0) > 0:
+            center_rows = find_center_rows(estimator, families, sample, numbers)
         gram = build_gram(estimator, families, rows, centers, sample)
         gram.deadline = deadline
         gram.work *= len(classes) if len(classes) > 2 else 1
@@ -104,13 +109,22 @@ class Training:
             allowed=allowed,
             center_numbers=numbers,
             center_source=None if families[0].pairwise else centers if own else X,
+            center_rows=center_rows,
             fit_intercept=bool(estimator.fit_intercept),
         )
 
-    def problems(self, complexity_penalty: float, l1_penalty: float) -> list[Problem]:
+    def problems(
+        self, complexity_penalty: float, l1_penalty: float, l2_penalty: float = 0.0
+    ) -> list[Problem]:
         """Return one problem for two classes, one per class for more."""
         penalties = complexity_penalty * self.complexities + l1_penalty
         continuum = self._continuum(penalties)
+        if l2_penalty > 0 and np.any(penalties == 0):
+            name = self.gram.names[int(np.argmin(penalties))]
+            raise ValueError(
+                f"l2_penalty > 0 is a term beside the l1 norm, and kernel {name} has no l1 "
+                "penalty; set l1_penalty > 0, as small as 1e-6 if need be."
+            )
         positives = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [
             Problem(
@@ -121,6 +135,8 @@ class Training:
                 self.fit_intercept,
                 self.allowed,
                 continuum,
+                l2_penalty,
+                self.center_rows,
             )
             for code in positives
         ]
@@ -137,6 +153,34 @@ class Training:
                 "l1_penalty > 0 (or complexity_penalty > 0)."
             )
         return Continuum(family.knots_, at_knots)
+
+
+def find_center_rows(
+    estimator: Any, families: Sequence[KernelFamily], sample: CanonicalSample, numbers: IntArray
+) -> IntArray:
+    """Return which row each centre is, as the hybrid norm needs; raise where it does not apply."""
+    if families[-1].is_continuous:
+        raise ValueError(
+            "l2_penalty > 0 needs finitely many kernels, and ContinuousGaussian has a continuum "
+            "of them; use Gaussian."
+        )
+    for family in families:
+        if not family.is_positive_definite:
+            raise ValueError(
+                f"l2_penalty > 0 needs positive definite kernels, and {family.names_[0]} is not "
+                "known to be; use l2_penalty=0, or declare the kernel positive definite if it is."
+            )
+    if estimator.centers is not None and np.ndim(estimator.centers) > 0:
+        raise ValueError(
+            "l2_penalty > 0 needs centres that are training rows, and centers gives others; use "
+            "centers=None or a number of rows to draw."
+        )
+    order = np.argsort(sample.rows)
+    places = np.searchsorted(sample.rows, numbers, sorter=order)
+    center_rows = order[np.minimum(places, len(order) - 1)]
+    if not np.array_equal(sample.rows[center_rows], numbers):
+        raise ValueError("l2_penalty > 0 needs a symmetric kernel matrix, and X is not symmetric.")
+    return center_rows
 
 
 def build_gram(

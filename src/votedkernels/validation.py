@@ -20,8 +20,8 @@ from .stack import user_stacklevel
 
 def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
     """Raise for a parameter that is out of its range, before any work."""
-    for name in ("complexity_penalty", "l1_penalty"):
-        value = getattr(estimator, name)
+    for name in ("complexity_penalty", "l1_penalty", "l2_penalty"):
+        value = getattr(estimator, name, 0.0)
         if not _is_number(value) or not (np.isfinite(value) and value >= 0):
             raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
     if not _is_number(estimator.tol) or not 0 <= estimator.tol < np.inf:
@@ -39,6 +39,11 @@ def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
     if estimator.solver not in solvers:
         raise ValueError(
             f"solver must be one of {', '.join(map(repr, solvers))}, got {estimator.solver!r}."
+        )
+    if getattr(estimator, "l2_penalty", 0.0) > 0 and estimator.solver != "coordinate-descent":
+        raise ValueError(
+            f"l2_penalty > 0 makes the problem a quadratic one, which solver={estimator.solver!r} "
+            "cannot solve; use solver='coordinate-descent'."
         )
     if estimator.memory_limit is not None:
         parse_memory(estimator.memory_limit)

@@ -40,6 +40,7 @@ class Incumbent:
             self.terms, np.full(problem.n_rows, self.terms.intercept)
         )
         self.dual = np.zeros(problem.n_rows)
+        self.dual_terms: Terms | None = None
         self.dual_bound = 0.0
 
     def offer_vote(self, terms: Terms, decision: FloatArray) -> None:
@@ -58,11 +59,17 @@ class Incumbent:
         if objective < self.objective:
             self.terms, self.objective = terms.nonzero(), objective
 
-    def offer_dual(self, u: FloatArray, correlation: FloatArray) -> None:
+    def offer_dual(
+        self,
+        u: FloatArray,
+        correlation: FloatArray,
+        square: float = 0.0,
+        terms: Terms | None = None,
+    ) -> None:
         """Keep a dual vector (in its box) if it is the best so far."""
-        bound = self.problem.dual_value(u, correlation)
+        bound = self.problem.dual_value(u, correlation, square)
         if bound > self.dual_bound:
-            self.dual, self.dual_bound = u, bound
+            self.dual, self.dual_bound, self.dual_terms = u, bound, terms
 
     def is_optimal(self, tol: float) -> bool:
         """Whether the gap is within tolerance."""
@@ -92,4 +99,5 @@ class Incumbent:
             self.dual_bound,
             n_iter,
             stop_reason,
+            self.dual_terms,
         )
