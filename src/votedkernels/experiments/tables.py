@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .comparisons import compare_all
+from .comparisons import compare_all, format_p
 from .evidence import Record, name_of
 from .paper import TABLE
 from .selection import Group, Summary, count_endings
@@ -121,7 +121,7 @@ def tabulate_comparisons(group: Group) -> Table:
                 text_cell(f"{name_of(comparison.first)} against {name_of(comparison.second)}"),
                 number_cell("difference", test.mean, 2),
                 number_cell("half-width", test.half_width, 2),
-                number_cell("p", test.p, 3),
+                number_cell("p", test.p, 4),
                 Cell(comparison.outcome, (), comparison.outcome != "no difference"),
             )
         )
@@ -197,7 +197,7 @@ def describe_ranks(test: FriedmanTest) -> str:
     found = "differ" if test.f_p < 0.05 else "do not differ significantly"
     return (
         f"Over {test.n_datasets} data sets the algorithms {found} (Friedman, Iman and Davenport's "
-        f"F = {test.f:.2f}, p = {test.f_p:.3f}). By Nemenyi's test two differ at 5% where their "
+        f"F = {test.f:.2f}, {format_p(test.f_p)}). By Nemenyi's test two differ at 5% where their "
         f"average ranks are more than {test.critical_difference:.2f} apart."
     )
 
