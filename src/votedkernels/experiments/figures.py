@@ -110,9 +110,13 @@ def draw_validation_maps(
 ) -> str:
     """Draw mean validation errors over (lambda, beta), and how often each pair was chosen."""
     with _style():
+        import matplotlib
+
         side, n = 1.35, len(maps)
         width, height = 0.55 + (side + 0.15) * n + 0.75, side + 0.55
         figure = _new_figure(width, height)
+        # Few enough colours for the bar to be drawn as shapes, not as an image.
+        colours = matplotlib.colormaps["cividis_r"].resampled(24)
         all_values = [100 * v for values in maps.values() for v in values.values()]
         low, high = min(all_values), max(all_values)
         # A few hopeless settings must not hide the differences between the good ones.
@@ -124,7 +128,7 @@ def draw_validation_maps(
             betas = sorted({pair[1] for pair in values})
             grid = [[100 * values.get((x, y), float("nan")) for x in lambdas] for y in betas]
             mesh = ax.pcolormesh(
-                range(len(lambdas) + 1), range(len(betas) + 1), grid, cmap="cividis_r", vmin=low,
+                range(len(lambdas) + 1), range(len(betas) + 1), grid, cmap=colours, vmin=low,
                 vmax=high, linewidth=0.3, edgecolor="face",
             )  # fmt: skip
             most = max(chosen.get(name, {}).values(), default=1)
@@ -152,6 +156,7 @@ def draw_validation_maps(
             cax=figure.add_axes(place),
             extend="max" if high < max(all_values) else "neither",
         )
+        bar.solids.set_rasterized(False)
         _few_ticks(bar.ax.yaxis)
         bar.outline.set_visible(False)
         bar.set_label("validation error, %")

@@ -111,7 +111,7 @@ def tabulate_spread(group: Group) -> Table | None:
 
 
 def tabulate_comparisons(group: Group) -> Table:
-    """Return every comparison of a vote with an SVM, tested."""
+    """Return every comparison of two algorithms, tested."""
     rows = []
     for comparison in compare_all(group):
         test = comparison.test
