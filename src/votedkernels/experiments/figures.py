@@ -304,6 +304,6 @@ def _embed(figure: Any) -> str:
     # Names must not meet those of other figures in the page; the content makes them its own.
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:8]
     used = set(re.findall(r'(?:url\(#|xlink:href="#)([\w-]+)', svg))
-    svg = re.sub(r' id="([\w-]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{prefix}-", svg)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()

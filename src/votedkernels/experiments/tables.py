@@ -55,9 +55,10 @@ def _tabulate_means(
     for dataset in group.datasets:
         found = {a: ours(dataset, a) for a in group.algorithms}
         least = min((round(s.mean, digits) for s in found.values() if s), default=None)
+        several = sum(s is not None for s in found.values()) > 1
         row = [text_cell(dataset)]
         for algorithm, s in found.items():
-            best = s is not None and len(found) > 1 and round(s.mean, digits) == least
+            best = s is not None and several and round(s.mean, digits) == least
             row.append(_summary_cell(s, digits, best=best))
             if beside and _in_paper(algorithm):
                 known = dataset in TABLE and algorithm in TABLE[dataset]
