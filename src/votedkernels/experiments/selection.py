@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from .evidence import Record, in_order, unique
-from .protocol import N_FOLDS
 from .records import RecordError
 
 RULES = {
@@ -308,8 +307,3 @@ def count_endings(records: Iterable[Record], group: Group) -> list[Endings]:
             )
         )
     return endings
-
-
-def is_complete(choice: Choice) -> bool:
-    """Tell whether all runs of the partition are there."""
-    return len(choice.runs) == N_FOLDS
