@@ -167,9 +167,11 @@ def test_only_runs_that_both_have_are_compared():
 def test_every_pair_is_compared():
     (group,) = make_groups(make_results({"musk": ALIKE, "ocr49": BETTER}))
     pairs = {(c.dataset, c.first, c.second) for c in compare_all(group)}
-    assert len(pairs) == 2 * 5
-    outcomes = {c.outcome for c in compare_all(group) if c.dataset == "ocr49"}
-    assert outcomes == {"better", "no difference"}
+    assert len(pairs) == 2 * 6
+    outcomes = {(c.first, c.second): c.outcome for c in compare_all(group) if c.dataset == "ocr49"}
+    assert outcomes["vkr-dimension", "l2-svm"] == "better"
+    assert outcomes["vkr-trace", "vkr-dimension"] == "worse"
+    assert outcomes["l1-svm", "l2-svm"] == "no difference"
 
 
 def test_the_papers_table_in_the_same_words():

@@ -185,6 +185,14 @@ def test_capped_and_failed_fits_are_counted():
     assert (endings.chosen, endings.chosen_capped, endings.chosen_failed) == (5, 0, 0)
 
 
+def test_gaps_that_are_not_small_are_counted():
+    gaps = [1e-5, 1e-4, 0.5, 1e-5, 2e-3]
+    records = [make_record(algorithm="l1-svm", run=run, gap=gap) for run, gap in enumerate(gaps)]
+    (endings,) = count_endings(records, make_groups(records)[0])
+    assert endings.worst_gap == 0.5
+    assert endings.loose == pytest.approx(2 / 5)
+
+
 def test_what_is_missing_is_said():
     records = make_runs("musk", "l2-svm", [9] * 5)[:3]
     lines = describe_missing(records)

@@ -357,7 +357,7 @@ def _either(votes: Sequence[str]) -> str:
 
 
 def _of(datasets: Sequence[str], n: int) -> str:
-    names = f" ({', '.join(datasets)})" if datasets else ""
+    names = f" ({', '.join(datasets)})" if 0 < len(datasets) < n else ""
     return f"{len(datasets)} of {n}{names}"
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations
 
 from .evidence import name_of
-from .paper import SVMS
 from .selection import Group
 from .statistics import TTest, corrected_t_test
 
@@ -59,9 +58,8 @@ def compare_across(
 
 
 def compare_all(group: Group) -> list[Comparison]:
-    """Compare every vote with every SVM, and the SVMs, on every data set."""
-    votes = [a for a in group.algorithms if a.startswith("vkr")]
-    pairs = [*product(votes, SVMS), SVMS]
+    """Compare every two algorithms on every data set, votes with SVMs rather than the reverse."""
+    pairs = [(b, a) for a, b in combinations(group.algorithms, 2)]
     found = (compare(group, dataset, *pair) for dataset in group.datasets for pair in pairs)
     return [comparison for comparison in found if comparison]
 

@@ -65,7 +65,8 @@ def draw_error_against_support(
     ``ours`` is (support vectors, error, standard deviation) by algorithm, ``paper`` the first two.
     """
     with _style():
-        figure, ax = _new_figure(3.0, 2.3)
+        figure = _new_figure(3.0, 2.3)
+        ax = _new_axes(figure, 0.17, 0.21, 0.8, 0.76)
         names = list(ours)
         for name, (support, error) in paper.items():
             i = place_of(name, names)
@@ -75,10 +76,8 @@ def draw_error_against_support(
             i = place_of(name, names)
             ax.errorbar(max(support, 1), error, yerr=sd if sd == sd else None, color=SERIES[i],
                         marker=list(MARKERS)[i], markersize=6.5, elinewidth=0.9)  # fmt: skip
-        ax.set_xscale("log")
-        _plain_log_ticks(
-            ax.xaxis, [*(v[0] for v in ours.values()), *(v[0] for v in paper.values())]
-        )
+        _log_axis(ax, [*(v[0] for v in ours.values()), *(v[0] for v in paper.values())])
+        _few_ticks(ax.yaxis)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
         ax.set(xlabel="support vectors", ylabel="test error, %")
         return _embed(figure)
@@ -89,7 +88,8 @@ def draw_weight_shares(
 ) -> str:
     """Draw the share of each kernel in the sum of |weights|, by algorithm, one data set."""
     with _style():
-        figure, ax = _new_figure(3.0, 2.0)
+        figure = _new_figure(3.0, 2.0)
+        ax = _new_axes(figure, 0.17, 0.24, 0.8, 0.73)
         names, width = list(shares), 0.8 / max(1, len(shares))
         for j, (name, values) in enumerate(shares.items()):
             left = [k - 0.4 + (j + 0.5) * width for k in range(len(values))]
@@ -98,6 +98,8 @@ def draw_weight_shares(
         ax.set_xticks(range(len(labels)), labels)
         ax.set_ylim(0, 100)
         ax.set_yticks([0, 50, 100])
+        ax.grid(visible=False, axis="x")
+        ax.tick_params(axis="x", length=0)
         ax.set(xlabel=axis, ylabel="share, %")
         return _embed(figure)
 
@@ -108,18 +110,25 @@ def draw_validation_maps(
 ) -> str:
     """Draw mean validation errors over (lambda, beta), and how often each pair was chosen."""
     with _style():
-        figure, axes = _new_figure(3.9, 2.35, columns=len(maps))
+        import matplotlib
+
+        side, n = 1.35, len(maps)
+        width, height = 0.55 + (side + 0.15) * n + 0.75, side + 0.55
+        figure = _new_figure(width, height)
+        # Few enough colours for the bar to be drawn as shapes, not as an image.
+        colours = matplotlib.colormaps["cividis_r"].resampled(24)
         all_values = [100 * v for values in maps.values() for v in values.values()]
         low, high = min(all_values), max(all_values)
         # A few hopeless settings must not hide the differences between the good ones.
         high = min(high, max(2.5 * low, low + 5.0)) if high > low else low + 1.0
         for i, (name, values) in enumerate(maps.items()):
-            ax = axes[i] if len(maps) > 1 else axes
+            left = 0.55 + (side + 0.15) * i
+            ax = _new_axes(figure, left / width, 0.4 / height, side / width, side / height)
             lambdas = sorted({pair[0] for pair in values})
             betas = sorted({pair[1] for pair in values})
             grid = [[100 * values.get((x, y), float("nan")) for x in lambdas] for y in betas]
             mesh = ax.pcolormesh(
-                range(len(lambdas) + 1), range(len(betas) + 1), grid, cmap="cividis_r", vmin=low,
+                range(len(lambdas) + 1), range(len(betas) + 1), grid, cmap=colours, vmin=low,
                 vmax=high, linewidth=0.3, edgecolor="face",
             )  # fmt: skip
             most = max(chosen.get(name, {}).values(), default=1)
@@ -129,19 +138,26 @@ def draw_validation_maps(
                         markeredgewidth=0.8)  # fmt: skip
             _power_ticks(ax.xaxis, lambdas)
             _power_ticks(ax.yaxis, betas)
-            ax.set_aspect("equal")
             ax.set_xlabel("λ")
             if i == 0:
                 ax.set_ylabel("β")
+            else:
+                ax.set_yticklabels([])
             ax.spines[:].set_visible(False)
             ax.grid(visible=False)
+        place = (
+            (0.55 + (side + 0.15) * n) / width,
+            0.5 / height,
+            0.09 / width,
+            (side - 0.2) / height,
+        )
         bar = figure.colorbar(
             mesh,
-            ax=axes,
-            shrink=0.75,
-            aspect=16,
+            cax=figure.add_axes(place),
             extend="max" if high < max(all_values) else "neither",
         )
+        bar.solids.set_rasterized(False)
+        _few_ticks(bar.ax.yaxis)
         bar.outline.set_visible(False)
         bar.set_label("validation error, %")
         return _embed(figure)
@@ -151,37 +167,41 @@ def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
     """Draw average ranks, and bars that join algorithms whose ranks do not differ (Demsar)."""
     with _style():
         order = sorted(range(len(names)), key=lambda i: (test.ranks[i], i))
+        labels = [f"{name} {rank:.2f}" for name, rank in zip(names, test.ranks, strict=True)]
         cliques, k = test.cliques, len(names)
         half = (k + 1) // 2
-        top = 0.55 + 0.16 * len(cliques)
-        height = top + 0.34 * half
-        figure, ax = _new_figure(4.2, 0.75 + 0.55 * height)
-        ax.set(xlim=(1 - 0.12 * k, k + 0.12 * k), ylim=(-height - 0.1, 1.0))
+        top = 0.35 + 0.2 * len(cliques)
+        margin = 0.25 + 0.078 * max(map(len, labels))  # inches
+        width, height = 2.6 + 2 * margin, 0.75 + 0.36 * (top + 0.55 * half)
+        figure = _new_figure(width, height)
+        ax = _new_axes(figure, 0, 0, 1, 1)
+        per_inch = (k - 1) / 2.6
+        ax.set(xlim=(1 - margin * per_inch, k + margin * per_inch), ylim=(-top - 0.55 * half, 1.1))
         ax.axis("off")
-        ax.plot([1, k], [0, 0], color=INK, linewidth=1)
+        line = {"linestyle": "-", "color": INK, "linewidth": 0.9}
+        ax.plot([1, k], [0, 0], **line)
         for rank in range(1, k + 1):
-            ax.plot([rank, rank], [0, 0.09], color=INK, linewidth=1)
+            ax.plot([rank, rank], [0, 0.1], **line)
             ax.text(rank, 0.16, str(rank), ha="center", va="bottom")
-        ax.plot([1, 1 + test.critical_difference], [0.72, 0.72], color=INK, linewidth=1.4)
-        for x in (1, 1 + test.critical_difference):
-            ax.plot([x, x], [0.66, 0.78], color=INK, linewidth=1.4)
-        ax.text(
-            1 + test.critical_difference, 0.72, f"  CD {test.critical_difference:.2f}", va="center"
-        )
+        end = 1 + test.critical_difference
+        ax.plot([1, 1, 1, end, end, end], [0.72, 0.88, 0.8, 0.8, 0.72, 0.88], **line)
+        ax.text(end + 0.07 * per_inch, 0.8, f"CD {test.critical_difference:.2f}", va="center")
         for level, clique in enumerate(cliques):
-            ranks = [test.ranks[i] for i in clique]
-            y = -0.22 - 0.16 * level
-            ax.plot([min(ranks) - 0.03, max(ranks) + 0.03], [y, y], color=SERIES[0], linewidth=3.2,
-                    solid_capstyle="round")  # fmt: skip
+            ends = [min(test.ranks[i] for i in clique), max(test.ranks[i] for i in clique)]
+            y = -0.2 - 0.2 * level
+            ax.plot(ends, [y, y], linestyle="-", color=SERIES[0], linewidth=3.5)
         for position, i in enumerate(order):
             left = position < half
-            y = -top - 0.34 * (position if left else k - 1 - position)
-            end = 1 - 0.02 * k if left else k + 0.02 * k
-            ax.plot([test.ranks[i], test.ranks[i], end], [0, y, y], color=INK, linewidth=0.8)
-            label = f"{names[i]}  {test.ranks[i]:.2f}"
-            where = {"ha": "left" if left else "right", "va": "bottom"}
+            y = -top - 0.5 * (position if left else k - 1 - position)
+            side = 1 - 0.1 * per_inch if left else k + 0.1 * per_inch
+            ax.plot([test.ranks[i], test.ranks[i], side], [0, y, y], **line)
             ax.text(
-                1 - 0.11 * k if left else k + 0.11 * k, y + 0.02, label, parse_math=False, **where
+                side + (-0.05 if left else 0.05) * per_inch,
+                y,
+                labels[i],
+                ha="right" if left else "left",
+                va="center",
+                parse_math=False,
             )
         return _embed(figure)
 
@@ -219,33 +239,52 @@ def _style() -> AbstractContextManager[Any]:
     return matplotlib.style.context(["default", settings])
 
 
-def _new_figure(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
-    """Return a figure without pyplot's registry, and its axes."""
+def _new_figure(width: float, height: float) -> Any:
+    """Return a figure without pyplot's registry."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height))
     FigureCanvasSVG(figure)
     figure.patch.set_visible(False)
-    axes = figure.subplots(1, columns)
-    for ax in figure.axes:
-        ax.patch.set_visible(False)
-    return figure, axes
+    return figure
 
 
-def _plain_log_ticks(axis: Any, values: Sequence[float]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+def _new_axes(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
+    ax = figure.add_axes((left, bottom, width, height))
+    ax.patch.set_visible(False)
+    return ax
 
-    wide = max(values, default=1) > 30 * max(1.0, min(values, default=1))
-    axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
-    axis.set_minor_locator(NullLocator())
+
+def _log_axis(ax: Any, values: Sequence[float]) -> None:
+    """Make the horizontal axis logarithmic, with a few round numbers on it."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = max(1.0, min(values)) / 1.25, max(1.0, *values) * 1.25
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 6, 8)):
+        ticks = [d * 10**k for k in range(7) for d in digits if low <= d * 10**k <= high]
+        if len(ticks) >= 3:
+            break
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _few_ticks(axis: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _power_ticks(axis: Any, values: Sequence[float]) -> None:
     """Label every third penalty, from the largest on."""
     places = range(len(values) - 1, -1, -3)
-    axis.set_ticks([i + 0.5 for i in places], [f"{values[i]:g}" for i in places])
+    axis.set_ticks(
+        [i + 0.5 for i in places], [f"{values[i]:g}".replace("e-0", "e-") for i in places]
+    )
     axis.set_tick_params(length=0)
 
 
@@ -264,6 +303,6 @@ def _embed(figure: Any) -> str:
     # Names must not meet those of other figures in the page; the content makes them its own.
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:8]
     used = set(re.findall(r'(?:url\(#|xlink:href="#)([\w-]+)', svg))
-    svg = re.sub(r' id="([\w-]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{prefix}-", svg)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()

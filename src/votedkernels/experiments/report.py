@@ -53,6 +53,7 @@ class Section:
     """Tables and figures of one kind of kernels and scaling."""
 
     anchor: str
+    short: str
     title: str
     note: str
     tables: list[Table]
@@ -170,8 +171,8 @@ def _render_markdown(claims: Sequence[ClaimEntry], all_tables: Sequence[Table]) 
         lines += [
             "- "
             + escape_markdown(
-                f"{v.where}: {v.literal.verdict} (each run choosing for itself: "
-                f"{v.per_run.verdict}). {v.literal.words}"
+                f"{v.where}: {v.literal.verdict}. {v.literal.words} Where each run chooses its own "
+                f"setting: {v.per_run.verdict}. {v.per_run.words}"
             )
             for v in entry.verdicts
         ]
@@ -192,7 +193,7 @@ def _render_markdown(claims: Sequence[ClaimEntry], all_tables: Sequence[Table]) 
 def _gather_claims(literal: Sequence[Group], per_run: Sequence[Group]) -> list[ClaimEntry]:
     entries = {key: ClaimEntry(claim, describe_paper(key), []) for key, claim in CLAIMS.items()}
     for one, other in zip(decide(literal), decide(per_run), strict=True):
-        where = f"{one.family.capitalize()}, {one.scaling}"
+        where = _short(one.family, one.scaling)
         entries[one.claim.key].verdicts.append(Verdict(where, one.family, one.scaling, one, other))
     return [entry for entry in entries.values() if entry.verdicts]
 
@@ -231,6 +232,7 @@ def _make_section(anchor: str, evidence: Evidence, group: Group, other: Group) -
     voters = panels.voters_of(group)
     return Section(
         anchor=anchor,
+        short=_short(group.family, group.scaling),
         title=describe_group(group.family, group.scaling),
         note=f"{_count(len(group.datasets), 'data set')}, {_count(len(group.seeds), 'partition')} "
         "into five folds.",
@@ -266,15 +268,20 @@ def describe_group(family: str, scaling: str) -> str:
     return f"{family.capitalize()} kernels, {scaled}"
 
 
+def _short(family: str, scaling: str) -> str:
+    return f"{family.capitalize()}, {scaling}"
+
+
 def _describe_run(evidence: Evidence) -> list[tuple[str, str]]:
     records = evidence.records
     names = unique(r["dataset"] for r in records)
     known = sum(name in DATASETS for name in names)
+    others = f" and {_count(len(names) - known, 'other')}" if len(names) > known else ""
     finished = sorted(r["finished"] for r in records if isinstance(r.get("finished"), str))
     seconds = sum(float(r.get("fit_seconds") or 0) for r in records)
     fits = sum(len(r["settings"]) for r in records)
     facts = [
-        ("Data sets", f"{len(names)}, {known} of them among the paper's {len(DATASETS)}"),
+        ("Data sets", f"{known} of the paper's {len(DATASETS)}{others}"),
         ("Partitions into five folds", str(len({r["seed"] for r in records}))),
         ("Kernels", ", ".join(unique(r["family"] for r in records))),
         ("Scalings", ", ".join(unique(r["scaling"] for r in records))),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .comparisons import compare_all
+from .comparisons import compare_all, format_p
 from .evidence import Record, name_of
 from .paper import TABLE
-from .selection import Group, Summary, count_endings
+from .selection import LOOSE, Group, Summary, count_endings
 from .statistics import FriedmanTest, friedman_test
 from .table_formats import NOTHING, Cell, Table, mean_cell, number_cell, text_cell
 
@@ -55,9 +55,10 @@ def _tabulate_means(
     for dataset in group.datasets:
         found = {a: ours(dataset, a) for a in group.algorithms}
         least = min((round(s.mean, digits) for s in found.values() if s), default=None)
+        several = sum(s is not None for s in found.values()) > 1
         row = [text_cell(dataset)]
         for algorithm, s in found.items():
-            best = s is not None and len(found) > 1 and round(s.mean, digits) == least
+            best = s is not None and several and round(s.mean, digits) == least
             row.append(_summary_cell(s, digits, best=best))
             if beside and _in_paper(algorithm):
                 known = dataset in TABLE and algorithm in TABLE[dataset]
@@ -111,7 +112,7 @@ def tabulate_spread(group: Group) -> Table | None:
 
 
 def tabulate_comparisons(group: Group) -> Table:
-    """Return every comparison of a vote with an SVM, tested."""
+    """Return every comparison of two algorithms, tested."""
     rows = []
     for comparison in compare_all(group):
         test = comparison.test
@@ -121,7 +122,7 @@ def tabulate_comparisons(group: Group) -> Table:
                 text_cell(f"{name_of(comparison.first)} against {name_of(comparison.second)}"),
                 number_cell("difference", test.mean, 2),
                 number_cell("half-width", test.half_width, 2),
-                number_cell("p", test.p, 3),
+                number_cell("p", test.p, 4),
                 Cell(comparison.outcome, (), comparison.outcome != "no difference"),
             )
         )
@@ -155,12 +156,13 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
                 Cell(f"{e.worst_gap:.1e}", (("gap", f"{e.worst_gap:.1e}"),))
                 if e.worst_gap is not None
                 else NOTHING,
+                number_cell("loose", 100 * e.loose if e.loose is not None else None, 1),
                 number_cell("seconds", seconds, 0),
             )
         )
     names = (
         "Algorithm", "Fits", "Hit a cap, %", "Failed, %", "Chosen ones that hit a cap, %",
-        "Largest relative gap", "Seconds of fitting",
+        "Largest relative gap", f"Runs with a gap above {LOOSE:g}, %", "Seconds of fitting",
     )  # fmt: skip
     return _table(group, "How fits ended", [("", name) for name in names], rows)
 
@@ -197,7 +199,7 @@ def describe_ranks(test: FriedmanTest) -> str:
     found = "differ" if test.f_p < 0.05 else "do not differ significantly"
     return (
         f"Over {test.n_datasets} data sets the algorithms {found} (Friedman, Iman and Davenport's "
-        f"F = {test.f:.2f}, p = {test.f_p:.3f}). By Nemenyi's test two differ at 5% where their "
+        f"F = {test.f:.2f}, {format_p(test.f_p)}). By Nemenyi's test two differ at 5% where their "
         f"average ranks are more than {test.critical_difference:.2f} apart."
     )
 
