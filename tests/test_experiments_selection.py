@@ -187,10 +187,14 @@ def test_capped_and_failed_fits_are_counted():
 
 def test_gaps_that_are_not_small_are_counted():
     gaps = [1e-5, 1e-4, 0.5, 1e-5, 2e-3]
-    records = [make_record(algorithm="l1-svm", run=run, gap=gap) for run, gap in enumerate(gaps)]
+    status = ["ok", "ok", "imprecise", "imprecise"]
+    records = [
+        make_record(algorithm="l1-svm", run=run, gap=gap, status=status)
+        for run, gap in enumerate(gaps)
+    ]
     (endings,) = count_endings(records, make_groups(records)[0])
     assert endings.worst_gap == 0.5
-    assert endings.loose == pytest.approx(2 / 5)
+    assert (endings.imprecise, endings.chosen_imprecise) == (10, 0)
 
 
 def test_what_is_missing_is_said():

@@ -100,14 +100,14 @@ def run_path(
     gaps = path.dual_gaps[..., 0] / np.maximum(path.objectives[..., 0], 1e-300)
     for i, lam in enumerate(complexity_penalties):
         for j, beta in enumerate(PENALTIES):
-            solved = path.stop_reasons[i, j, 0] in ("optimal", "precision")
+            stopped = path.stop_reasons[i, j, 0] not in ("optimal", "precision")
             out.add(
                 split,
                 {"complexity_penalty": lam, "l1_penalty": beta},
                 np.where(validation[i, j] > 0, 1, -1),
                 np.where(test[i, j] > 0, 1, -1),
                 path.n_support[i, j],
-                "ok" if solved else "cap",
+                "cap" if stopped else "imprecise" if gaps[i, j] > TOL else "ok",
             )
             assert out.mass is not None
             out.mass.append([float(f"{mass:.4g}") for mass in masses[i, j]])

@@ -15,8 +15,9 @@ from .protocol import Split
 class Outcomes:
     """Figures by setting.
 
-    ``status`` is "ok"; "cap" where a limit of iterations or time ended the fit, whose model
-    still counts; "failed" where there is no model, which counts as all wrong.
+    ``status`` is "ok"; "cap" where a limit of iterations or time ended the fit, and "imprecise"
+    where double precision left a gap above the tolerance, whose models still count; "failed"
+    where there is no model, which counts as all wrong.
     """
 
     settings: list[dict[str, Any]] = field(default_factory=list)

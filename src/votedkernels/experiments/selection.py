@@ -28,8 +28,6 @@ RULES = {
     "per-run": "each run chooses its own setting by its own validation errors",
 }
 NOT_APPLICABLE = -1
-#: A relative duality gap above this is worth knowing of; fits aim at a tenth of it.
-LOOSE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -278,10 +276,11 @@ class Endings:
     chosen: int
     chosen_capped: int
     chosen_failed: int
-    #: Of algorithms that prove a relative duality gap, the largest, and the share of runs where
-    #: the largest is above `LOOSE`.
+    #: Fits whose duality gap double precision left too large.
+    imprecise: int
+    chosen_imprecise: int
+    #: The largest relative gap, of algorithms that prove one.
     worst_gap: float | None
-    loose: float | None
 
 
 def count_endings(records: Iterable[Record], group: Group) -> list[Endings]:
@@ -302,8 +301,9 @@ def count_endings(records: Iterable[Record], group: Group) -> list[Endings]:
                 len(chosen),
                 chosen.count("cap"),
                 chosen.count("failed"),
+                status.count("imprecise"),
+                chosen.count("imprecise"),
                 max(gaps, default=None),
-                sum(gap > LOOSE for gap in gaps) / len(gaps) if gaps else None,
             )
         )
     return endings

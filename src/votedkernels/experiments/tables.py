@@ -9,7 +9,7 @@ import numpy as np
 from .comparisons import compare_all, format_p
 from .evidence import Record, name_of
 from .paper import TABLE
-from .selection import LOOSE, Group, Summary, count_endings
+from .selection import Group, Summary, count_endings
 from .statistics import FriedmanTest, friedman_test
 from .table_formats import NOTHING, Cell, Table, mean_cell, number_cell, text_cell
 
@@ -156,13 +156,15 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
                 Cell(f"{e.worst_gap:.1e}", (("gap", f"{e.worst_gap:.1e}"),))
                 if e.worst_gap is not None
                 else NOTHING,
-                number_cell("loose", 100 * e.loose if e.loose is not None else None, 1),
+                number_cell("imprecise", 100 * e.imprecise / e.fits, 1),
+                number_cell("chosen imprecise", 100 * e.chosen_imprecise / e.chosen, 1),
                 number_cell("seconds", seconds, 0),
             )
         )
     names = (
         "Algorithm", "Fits", "Hit a cap, %", "Failed, %", "Chosen ones that hit a cap, %",
-        "Largest relative gap", f"Runs with a gap above {LOOSE:g}, %", "Seconds of fitting",
+        "Largest relative gap", "Gap above tolerance, %", "Chosen ones with such a gap, %",
+        "Seconds of fitting",
     )  # fmt: skip
     return _table(group, "How fits ended", [("", name) for name in names], rows)
 
