@@ -94,10 +94,10 @@ def report(names, errors, support, output):
             )  # fmt: skip
     header = ("kernels", "lambda", "beta", "error to best", "mean error, %", "support vectors")
     lines = [
-        f"Error to best: geometric mean over the {len(names)} data sets of the error divided by the "
+        f"Error to best: geometric mean over the {len(names)} data sets of the error over the "
         f"smallest of any setting here; at most {MOST_ROWS} training rows, standardised. A choice "
-        f"made on ten data sets and judged on the eleventh, in turn, comes to {honest:.3f}. Of each "
-        "kind of kernels the best three, and lambda = beta = 1e-3.",
+        f"made on ten data sets and judged on the eleventh, in turn, comes to {honest:.3f}. Of "
+        "each kind of kernels the best three, and lambda = beta = 1e-3.",
     ]
     settings = [
         dict(zip(("kernels", "complexity_penalty", "l1_penalty"), key, strict=True)) for key in keys
