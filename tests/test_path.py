@@ -3,7 +3,10 @@ import pytest
 
 from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier, voted_kernel_path
 from votedkernels.datasets import make_waveform
+from votedkernels.kernel_path import solve_grids
 from votedkernels.path import walk
+from votedkernels.problem import Terms
+from votedkernels.training import Training
 
 LAMBDAS, BETAS = (1e-1, 1e-2, 1e-3, 0.0), (1e-2, 1e-4)
 
@@ -105,3 +108,35 @@ def test_time_limit_leaves_the_empty_vote_where_it_was_not_reached(data):
     path = voted_kernel_path(*data, time_limit=0.0)
     assert (path.objectives <= 1 + 1e-12).all()
     assert (path.stop_reasons == "time-limit").any()
+
+
+def test_pairs_beyond_double_precision_can_be_passed_over():
+    """Huge kernel values: smaller penalties get the vote of the pair where precision failed."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 40)) * 3
+    y = np.where(X[:, 0] + random.normal(size=60) > 0, 1, -1)
+    model = VotedKernelClassifier(Polynomial((10,), gamma=1.0), complexity_penalty=0.0)
+    betas = np.array([1.0, 1e-2, 1e-4])
+    training = Training.prepare(model, X, y)
+    (plain,) = solve_grids(training, np.array([0.0]), betas, model, None)
+    (passed,) = solve_grids(training, np.array([0.0]), betas, model, None, pass_over_imprecise=True)
+    assert "precision" in plain.stop_reasons
+    first = int(np.argmax(passed.stop_reasons[0] == "precision"))
+    assert (passed.stop_reasons[0, first:] == "precision").all()
+    assert (passed.n_iter[0, first + 1 :] == 0).all()
+    assert (passed.dual_bounds[0, first + 1 :] == 0).all()
+    for j in range(first + 1, len(betas)):
+        problem = training.problems(0.0, float(betas[j]))[0]
+        used = passed.weights[0, j] != 0
+        terms = Terms(passed.kernels[used], passed.centers[used], passed.weights[0, j][used])
+        assert problem.objective(terms, problem.decision(terms)) == passed.objectives[0, j]
+
+
+def test_passing_over_changes_nothing_where_precision_suffices():
+    X, y = make_waveform(80, random_state=0)
+    model = VotedKernelClassifier(Polynomial((1, 2)))
+    training = Training.prepare(model, X, y)
+    grid = np.array([1e-1, 1e-2]), np.array([1e-1, 1e-3])
+    (plain,) = solve_grids(training, *grid, model, None)
+    (passed,) = solve_grids(training, *grid, model, None, pass_over_imprecise=True)
+    np.testing.assert_array_equal(plain.objectives, passed.objectives)

@@ -94,6 +94,8 @@ def solve_grids(
     betas: FloatArray,
     estimator: Any,
     deadline: float | None,
+    *,
+    pass_over_imprecise: bool = False,
 ) -> list[Grid]:
     """Solve the grid of every one-vs-rest problem."""
     training.gram.work *= len(lambdas) * len(betas)
@@ -106,6 +108,7 @@ def solve_grids(
             tol=estimator.tol,
             max_iter=estimator.max_iter,
             deadline=deadline,
+            pass_over_imprecise=pass_over_imprecise,
         )
         for problem in training.problems(float(lambdas[0]), float(betas[0]))
     ]

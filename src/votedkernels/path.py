@@ -54,12 +54,16 @@ def solve_grid(
     tol: float,
     max_iter: int | None = None,
     deadline: float | None = None,
+    pass_over_imprecise: bool = False,
     on_point: Callable[[Solution], bool] | None = None,
 ) -> Grid:
     """Solve a problem for every pair of penalties.
 
     The penalties that ``problem`` has are not used. ``on_point`` is called after each pair;
     true asks to stop, and the pairs not reached keep the empty vote.
+
+    Where double precision fails at a pair, it fails at smaller penalties too, after much longer.
+    ``pass_over_imprecise`` gives these the vote of that pair, without a bound.
     """
     shape = (len(complexity_penalties), len(l1_penalties))
     solutions: dict[tuple[int, int], Solution] = {}
@@ -67,12 +71,30 @@ def solve_grid(
     for i, j in walk(complexity_penalties, l1_penalties):
         penalties = complexity_penalties[i] * complexities + l1_penalties[j]
         at_point = replace(problem, penalties=penalties)
-        solutions[i, j] = solve_by_column_generation(
-            at_point, tol=tol, max_iter=max_iter, deadline=deadline, master=master
-        )
+        votes = [
+            solution
+            for (a, b), solution in solutions.items()
+            if solution.stop_reason == "precision"
+            and complexity_penalties[a] >= complexity_penalties[i]
+            and l1_penalties[b] >= l1_penalties[j]
+        ]
+        if pass_over_imprecise and votes:
+            solutions[i, j] = _best_vote(at_point, votes)
+        else:
+            solutions[i, j] = solve_by_column_generation(
+                at_point, tol=tol, max_iter=max_iter, deadline=deadline, master=master
+            )
         if on_point is not None and on_point(solutions[i, j]):
             break
     return _as_grid(problem, shape, solutions)
+
+
+def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
+    """Return the best of the votes of other pairs, with nothing proved about it."""
+    objectives = [problem.objective(s.terms, problem.decision(s.terms)) for s in votes]
+    best = int(np.argmin(objectives))
+    nothing = np.zeros(problem.n_rows)
+    return Solution(problem.gram, votes[best].terms, nothing, objectives[best], 0.0, 0, "precision")
 
 
 def walk(complexity_penalties: FloatArray, l1_penalties: FloatArray) -> Iterator[tuple[int, int]]:

@@ -128,7 +128,7 @@ def solve_path(
     with single_blas_thread():
         training = Training.prepare(model, split.X_train, split.y_train, deadline=deadline)
         training.gram.work = max(training.gram.work, FUSED_WORK)
-        grids = solve_grids(training, lambdas, betas, model, deadline)
+        grids = solve_grids(training, lambdas, betas, model, deadline, pass_over_imprecise=True)
     return as_path(training, grids, lambdas, betas)
 
 
