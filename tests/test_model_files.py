@@ -29,6 +29,7 @@ from votedkernels import (
     load_model,
     read_summary,
     save_model,
+    whole_files,
 )
 from votedkernels.complexity import MEASURES
 from votedkernels.kernels import KernelFamily
@@ -358,7 +359,7 @@ def test_a_write_that_fails_leaves_the_old_file(path, monkeypatch):
 
     for name in ("fsync", "replace", "chmod"):
         with monkeypatch.context() as patch:
-            patch.setattr(container.os, name, fail)
+            patch.setattr(whole_files.os, name, fail)
             with pytest.raises(OSError, match="No space"):
                 save_model(fit(Gaussian()), path)
         assert path.read_bytes() == before

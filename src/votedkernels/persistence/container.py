@@ -16,13 +16,14 @@ import json
 import math
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import numpy as np
+
+from ..whole_files import writing_whole
 
 FORMAT_VERSION = 1
 PREFIX = b'{"__metadata__":{"format":"votedkernels","sha256":"'
@@ -125,28 +126,9 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[bytes |
 
 def write_whole(path: Path, parts: list[bytes | memoryview]) -> None:
     """Write a file that appears under its name when it is complete, or not at all."""
-    # In the same folder, so that the last step is a rename within one file system.
-    handle, unfinished = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name[:32]}.", suffix=".part"
-    )
-    try:
-        with open(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(unfinished, _usual_mode())
-        os.replace(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
-
-
-def _usual_mode() -> int:
-    """The mode that a new file would have; those of `tempfile` are for their owner only."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    with writing_whole(path) as file:
+        for part in parts:
+            file.write(part)
 
 
 def _as_stored(name: str, array: Any) -> Any:
