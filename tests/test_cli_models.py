@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -362,6 +363,11 @@ def test_bad_tables(call, model, tmp_path, name):
         (table(), ["--target", "class", "--cv", "--l1-penalty", "1"], "--cv chooses the penalties"),
         (table(6), ["--target", "class", "--drop", "id", "--cv"], "--cv needs 5 of each"),
         (
+            table(),
+            ["--target", "a", "--drop", "id", "--drop", "class"],
+            "59 different values",
+        ),
+        (
             HEADER + "x,1e200,1,no\nx,2e200,1,yes\n",
             ["--target", "class", "--drop", "id", "--scaling", "none"],
             "overflow",
@@ -427,6 +433,17 @@ def test_an_error_late_in_the_file_leaves_nothing(call, model, tmp_path, monkeyp
     assert_one_line(call("predict", model, bad, "--output", out), "line 502: 'x' in column b")
     assert not out.exists()
     assert files_in(tmp_path) == ["bad.csv", "m.safetensors", "train.csv"]
+
+
+def test_an_interrupt_leaves_nothing(call, model, train, tmp_path, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    before = files_in(tmp_path)
+    monkeypatch.setattr(import_module("votedkernels.cli.predict"), "decide", interrupt)
+    code, _, err = call("predict", model, train, "--output", tmp_path / "out.csv")
+    assert (code, "Traceback" in err) == (130, False)
+    assert files_in(tmp_path) == before
 
 
 def test_bad_parquet(call, model, tmp_path, train):

@@ -28,6 +28,8 @@ SCALERS = {
     "none": None,
 }
 PENALTY = 1e-3
+MANY = 20
+"""So many classes are taken for classes, however few the rows."""
 
 
 @click.command()
@@ -155,8 +157,15 @@ def read_training(
             if label is None or str(label).strip() in ("", "nan"):
                 raise DataFileError(f"{table.name}, {table.unit} {place}: {missing(target)}")
             labels.append(label)
+    if not all(isinstance(label, str | int | float) for label in labels):
+        raise DataFileError(f"{table.name}: column {target} is neither text nor numbers.")
     y = np.array(as_integers(labels))
     classes, counts = np.unique(y, return_counts=True)
+    if len(classes) > max(MANY, len(y) // 2):
+        raise DataFileError(
+            f"{table.name}: column {target} has {len(classes)} different values in {len(y)} rows; "
+            "these are no class labels."
+        )
     if len(classes) < 2:
         raise DataFileError(
             f"{table.name}: all {len(y)} rows are of class {classes[0]}; there must be two classes."

@@ -1,6 +1,7 @@
 """``votedkernels predict``: decisions on a table of any size, in pieces."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
         return features
     features = [str(name) for name in names]
     check_names(table, features)
-    ignored = [name for name in table.columns if name not in {*features, *keep}]
+    used = {*features, *keep}
+    ignored = [name for name in table.columns if name not in used]
     if ignored:
         shown = ", ".join(ignored[:5]) + (", ..." if len(ignored) > 5 else "")
         messages().print(
@@ -83,9 +85,9 @@ def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
     classes = model.classes_.tolist()
     votes = ["decision"] if len(classes) == 2 else [f"decision_{label}" for label in classes]
     columns = [*keep, "prediction", *votes]
-    for name in columns:
-        if columns.count(name) > 1:
-            raise click.BadParameter(f"the result would have two columns named {name!r}.")
+    repeated = [name for name, n in Counter(columns).items() if n > 1]
+    if repeated:
+        raise click.BadParameter(f"the result would have two columns named {repeated[0]!r}.")
     return columns
 
 

@@ -117,8 +117,9 @@ class CsvTable:
     ) -> Iterator[Piece]:
         """Give the rows, in pieces."""
         n_rows = n_rows or rows_per_piece(len(self.columns))
-        places = [self.columns.index(name) for name in numeric]
-        other_places = [self.columns.index(name) for name in others]
+        place_of = {name: place for place, name in enumerate(self.columns)}
+        places = [place_of[name] for name in numeric]
+        other_places = [place_of[name] for name in others]
         at_all = False
         rows: list[list[str]] = []
         lines: list[int] = []
@@ -294,7 +295,8 @@ def check_columns(names: list[str], where: str) -> list[str]:
 
 def check_names(table: Table, names: Sequence[str]) -> None:
     """Raise where the table has no such column."""
-    unknown = [name for name in names if name not in table.columns]
+    known = set(table.columns)
+    unknown = [name for name in names if name not in known]
     if unknown:
         shown = ", ".join(map(quoted, unknown[:10])) + (", ..." if len(unknown) > 10 else "")
         there = ", ".join(table.columns[:10]) + (", ..." if len(table.columns) > 10 else "")

@@ -24,6 +24,8 @@ from .rows import rows_from_json
 from .scaling import scaling_from_json
 from .values import parameters_from_json
 
+MAX_FAMILIES = 1000  # each name is compared with each
+
 
 def open_header(container: Container) -> Record:
     """Return the header, which has all its entries and no others."""
@@ -88,8 +90,11 @@ def _build_classifier(header: Record, arrays: Arrays, functions: Mapping[str, An
 def _build_families(
     header: Record, arrays: Arrays, functions: Mapping[str, Any]
 ) -> list[KernelFamily]:
+    records = header.records("families")
+    if not 1 <= len(records) <= MAX_FAMILIES:
+        raise header.wrong("families", f"from 1 to {MAX_FAMILIES}")
     families = []
-    for number, record in enumerate(header.records("families")):
+    for number, record in enumerate(records):
         record.expect("name", "family", "function", "parameters", "fitted", "members")
         members = record.records("members")
         for member in members:

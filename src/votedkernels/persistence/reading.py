@@ -133,12 +133,10 @@ class Arrays:
     """The arrays of a file, each to be taken once and with the dtype and shape that are due."""
 
     def __init__(self, arrays: dict[str, Any], transposed: list[str]) -> None:
-        unknown = set(transposed) - set(arrays)
-        if unknown or len(set(transposed)) < len(transposed):
+        turned = set(transposed)
+        if turned - set(arrays) or len(turned) < len(transposed):
             raise ModelFileError("the header names a transposed array that is not there.")
-        self.arrays = {
-            name: array.T if name in transposed else array for name, array in arrays.items()
-        }
+        self.arrays = {name: array.T if name in turned else array for name, array in arrays.items()}
 
     def take(self, name: str, kind: str, shape: tuple[int | None, ...] | None = None) -> Any:
         """Return an array; ``kind`` is of NumPy's letters, None in ``shape`` is any length."""

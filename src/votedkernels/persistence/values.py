@@ -9,6 +9,7 @@ name, "parameters": {...}}``.
 from __future__ import annotations
 
 import math
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -83,7 +84,7 @@ def value_from_json(value: Any, arrays: Arrays, depth: int = 0) -> Any:
 
 def parameters_from_json(record: Record, kind: Any, arrays: Arrays) -> dict[str, Any]:
     """Return the parameters of an estimator of class ``kind``; truth values only where due."""
-    defaults = {name: p.default for name, p in signature(kind.__init__).parameters.items()}
+    defaults = _defaults(kind)
     unknown = set(record.value) - set(defaults)
     if unknown:
         raise record.wrong("the keys", "parameters")
@@ -92,6 +93,11 @@ def parameters_from_json(record: Record, kind: Any, arrays: Arrays) -> dict[str,
         if type(defaults[key]) is not bool and _has_truth_value(value):
             raise record.wrong(key, "no truth value")
     return values
+
+
+@cache
+def _defaults(kind: Any) -> dict[str, Any]:
+    return {name: p.default for name, p in signature(kind.__init__).parameters.items()}
 
 
 def _has_truth_value(value: Any) -> bool:
