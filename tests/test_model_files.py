@@ -285,6 +285,20 @@ def test_the_guarantee_is_the_same(path):
     assert load_model(path).generalization_bound(X, SIGNS) == model.generalization_bound(X, SIGNS)
 
 
+def test_a_parameter_that_came_later_has_its_default(path):
+    save_model(MODELS["standard-scaling"][0](), path)
+    held = container.read_container(path)
+    for parameters in (held.header["parameters"], held.header["scaling"]["parameters"]):
+        parameters.pop("l2_penalty", None)
+        parameters.pop("copy", None)
+    container.write_whole(path, container.encode(held.header, held.arrays))
+    assert load_model(path)[-1].l2_penalty == 0.0
+    held.header["parameters"]["not_yet_known"] = 1
+    container.write_whole(path, container.encode(held.header, held.arrays))
+    with pytest.raises(ModelFileError):
+        load_model(path)
+
+
 # -- the summary --------------------------------------------------------------------------
 
 

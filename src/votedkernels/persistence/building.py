@@ -61,11 +61,11 @@ def _build_classifier(header: Record, arrays: Arrays, functions: Mapping[str, An
         member for family in header.records("families") for member in family.records("members")
     ]
     given = header.record("parameters")
-    given.expect(*(key for key in VotedKernelClassifier._get_param_names() if key != "kernels"))
-    model: Any = VotedKernelClassifier(
-        _build_kernels(header, families),
-        **parameters_from_json(given, VotedKernelClassifier, arrays),
-    )
+    # None decides on rows, so one that came later than the file may keep its default.
+    parameters = parameters_from_json(given, VotedKernelClassifier, arrays)
+    if "kernels" in parameters:
+        raise given.wrong("kernels", "where the families are")
+    model: Any = VotedKernelClassifier(_build_kernels(header, families), **parameters)
     check_parameters(model, SOLVERS)
     model.classes_ = classes_from_json(header.record("classes"))
     model.kernels_ = families
@@ -111,9 +111,8 @@ def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
     kernels: Any = [clone(family) for family in families]
     if form == "named":
         kernels = list(zip(names, kernels, strict=True))
-    if (form == "named") != (names[:1] != [None]) or (form in ("default", "one")) > (
-        len(names) == 1
-    ):
+    is_named, is_one = form == "named", form in ("default", "one")
+    if is_named != (names[0] is not None) or (is_one and len(names) > 1):
         raise header.wrong("kernels", "the form of its families")
     clone_families(kernels)  # checks
     return {"default": None, "one": kernels[0]}.get(form, kernels)

@@ -2,7 +2,8 @@
 
 A fitted family is made again from its parameters by its own ``fit``, on a row that stands for
 the sample, which also checks them; what ``fit`` takes from the sample is then put in its place.
-So an entry of `STORED` names just that.
+So an entry of `STORED` names just that. Files have all parameters of a family; one that is added
+to a family later needs a new version of the format, or a default here for the files without it.
 """
 
 from __future__ import annotations

@@ -16,16 +16,28 @@ from .values import parameters_from_json, value_to_json
 
 @dataclass(frozen=True)
 class StoredScaler:
-    """What is stored of a scaler: its class, and the fitted arrays with one number a feature."""
+    """What is stored of a scaler.
+
+    Attributes
+    ----------
+    scaler : class
+    decisive : the parameters that change what it does; scikit-learn may add others
+    fitted : the fitted arrays, with one number a feature
+    """
 
     scaler: Any
+    decisive: Sequence[str]
     fitted: Sequence[str]
 
 
 STORED = {
-    "StandardScaler": StoredScaler(StandardScaler, ("mean_", "var_", "scale_")),
+    "StandardScaler": StoredScaler(
+        StandardScaler, ("with_mean", "with_std"), ("mean_", "var_", "scale_")
+    ),
     "MinMaxScaler": StoredScaler(
-        MinMaxScaler, ("min_", "scale_", "data_min_", "data_max_", "data_range_")
+        MinMaxScaler,
+        ("feature_range", "clip"),
+        ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     ),
 }
 
@@ -66,7 +78,8 @@ def scaling_from_json(record: Record, arrays: Arrays) -> tuple[str, Any]:
     )
     stored = STORED[record.choice("kind", STORED)]
     given = record.record("parameters")
-    given.expect(*stored.scaler().get_params(deep=False))
+    if not set(stored.decisive) <= set(given.value):
+        raise given.wrong("the keys", "the parameters of the scaler")
     scaler: Any = stored.scaler(**parameters_from_json(given, stored.scaler, arrays))
     # scikit-learn's own check of types and ranges.
     scaler._validate_params()
