@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import subprocess
 import sys
 from importlib import import_module
 
@@ -208,6 +209,39 @@ def test_standard_input_and_output(call, model, train, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(train.read_bytes()))
     monkeypatch.setattr(sys, "stdin", stream)
     assert call("predict", model, "-", "--output", "-")[1] == expected
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(model, train, tmp_path):
+    big = tmp_path / "big.csv"
+    big.write_text(table(20_000), encoding="utf-8")
+    code = "import sys; from votedkernels.cli import main; main(sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "predict", str(model), str(big)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout.readline() == b"prediction,decision\n"
+    process.stdout.close()
+    errors = process.stderr.read().decode()
+    assert errors == "note: 2 columns ignored: id, class\n"
+    assert process.wait(60) == 0
+
+
+def test_the_rounds_are_shown():
+    class Status:
+        texts = ()
+
+        def update(self, text):
+            self.texts = (*self.texts, text)
+
+    status = Status()
+    fit = import_module("votedkernels.cli.fit")
+    X, y = load_ionosphere(return_X_y=True)
+    with fit.showing_rounds(status):
+        VotedKernelClassifier(l1_penalty=0.1).fit(X, y)
+    assert status.texts[0] == "fitting"
+    assert status.texts[1].startswith("fitting: problem 0, round 1, proved within ")
+    assert status.texts[-1] == "fitting: problem 0: done"
 
 
 def test_parquet_in_and_out(call, model, train, tmp_path, monkeypatch):

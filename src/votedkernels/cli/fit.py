@@ -202,7 +202,9 @@ def showing_rounds(status: Any) -> Iterator[None]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if isinstance(record.args, tuple) and len(record.args) == 5:
+            if isinstance(record.args, tuple) and len(record.args) == 1:  # of problems and folds
+                status.update(f"fitting: {record.getMessage()}")
+            elif isinstance(record.args, tuple) and len(record.args) == 5:
                 name, n, objective, bound, _ = record.args
                 gap = (objective - bound) / objective if objective else 0.0  # type: ignore
                 status.update(f"fitting: {name}, round {n}, proved within {gap:.2g}")

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import click
 import numpy as np
 
 from votedkernels.cli.tables import STANDARD, file_kind, import_parquet, is_number
@@ -21,8 +23,12 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def open_results(path: Path, columns: Sequence[str]) -> Iterator["CsvResults | ParquetResults"]:
     """Give what takes the results; a file appears when it is complete, or not at all."""
     if path == STANDARD:
-        yield CsvResults(sys.stdout.buffer, columns)
-        sys.stdout.buffer.flush()
+        try:
+            yield CsvResults(sys.stdout.buffer, columns)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # "| head" has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(0) from None
         return
     if file_kind(path) == "csv":
         with writing_whole(path) as file:
