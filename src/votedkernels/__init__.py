@@ -11,6 +11,7 @@ from .complexity import Dimension, Empirical, Local, Massart, Trace
 from .display import ConvergenceDisplay
 from .kernel_path import voted_kernel_path
 from .kernels import ContinuousGaussian, Gaussian, Polynomial, Precomputed, Similarity
+from .persistence import ModelFileError, load_model, read_summary, save_model
 
 __all__ = [
     "ContinuousGaussian",
@@ -20,6 +21,7 @@ __all__ = [
     "Gaussian",
     "Local",
     "Massart",
+    "ModelFileError",
     "Polynomial",
     "Precomputed",
     "Similarity",
@@ -27,6 +29,9 @@ __all__ = [
     "VotedKernelClassifier",
     "VotedKernelClassifierCV",
     "__version__",
+    "load_model",
+    "read_summary",
+    "save_model",
     "show_versions",
     "voted_kernel_path",
 ]

@@ -52,9 +52,10 @@ def describe_solutions(
         "intercept_": np.array(
             [_constant(s, p, len(solutions)) for s, p in zip(solutions, problems, strict=True)]
         ),
+        # bincount gives integers where nothing is counted
         "kernel_mass_": np.bincount(
             kernels, weights=np.abs(weights).sum(axis=0), minlength=gram.n_kernels
-        ),
+        ).astype(np.float64),
         "class_objectives_": objectives,
         "class_dual_bounds_": bounds,
         "class_dual_gaps_": gaps,

@@ -52,7 +52,7 @@ class FitProgress:
         if self.context is not None:
             task = self.context.subcontext(task_name=name, max_subtasks=None)
             task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        self.task = task
+        self.task, self.name = task, name
 
         def on_round(state: Round) -> bool:
             logger.debug(
@@ -79,6 +79,7 @@ class FitProgress:
 
     def end_problem(self) -> bool:
         """Close the task of the problem; true when a callback asks to stop."""
+        logger.debug("%s: done", self.name)
         if self.task is None:
             return False
         return bool(self.task.call_on_fit_task_end(estimator=self.estimator, **self.data))

@@ -15,6 +15,9 @@ import click
 from votedkernels import __version__
 
 COMMANDS = {
+    "fit": "Fit a model on DATA, a table, and save it.",
+    "predict": "Decide on every row of DATA, a table, by MODEL, a file that 'fit' has written.",
+    "inspect": "Tell what MODEL, a model file, holds.",
     "datasets": "List the data sets of the paper, where they are, and download them.",
     "reproduce": "Repeat the paper's experiments and say which of its claims hold.",
     "report": "Write the report of RECORDS, files that 'reproduce' has written.",

@@ -1,0 +1,266 @@
+"""``votedkernels fit``: from a table to a model file."""
+
+import logging
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich import box
+from rich.table import Table as Printed
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from votedkernels import VotedKernelClassifier, VotedKernelClassifierCV, save_model
+from votedkernels.cli.console import messages, output
+from votedkernels.cli.kernel_options import HELP, families_of
+from votedkernels.cli.tables import check_names, missing, open_table
+from votedkernels.datasets import DataFileError
+
+SCALERS = {
+    "standard": StandardScaler,
+    "range": lambda: MinMaxScaler((-1, 1)),
+    "none": None,
+}
+PENALTY = 1e-3
+MANY = 20
+"""So many classes are taken for classes, however few the rows."""
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--target", required=True, metavar="COLUMN", help="The column of class labels.")
+@click.option(
+    "--model",
+    "model_path",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The model file to write, by custom ending in .safetensors.",
+)
+@click.option(
+    "--scaling",
+    type=click.Choice(list(SCALERS)),
+    default="standard",
+    show_default=True,
+    help="How features are scaled; the model includes it.",
+)
+@click.option(
+    "--kernels",
+    "specs",
+    multiple=True,
+    metavar="KIND",
+    help=f"Kernels that may vote: {HELP}; may be given several times.  [default: polynomial]",
+)
+@click.option(
+    "--complexity-penalty",
+    type=click.FloatRange(0),
+    help=f"The price of a kernel's complexity.  [default: {PENALTY}]",
+)
+@click.option(
+    "--l1-penalty", type=click.FloatRange(0), help=f"The price of any weight.  [default: {PENALTY}]"
+)
+@click.option("--cv", is_flag=True, help="Choose the penalties by five-fold cross-validation.")
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="Not a feature; may be given several times."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For the folds.")
+@click.option("--time-limit", type=click.FloatRange(0), help="Seconds, for the whole fit.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Threads, or with --cv processes.",
+)
+@click.help_option(help="Show this message and exit.")
+def fit(
+    data: Path,
+    target: str,
+    model_path: Path,
+    scaling: str,
+    specs: Sequence[str],
+    complexity_penalty: float | None,
+    l1_penalty: float | None,
+    cv: bool,
+    drop: Sequence[str],
+    seed: int,
+    time_limit: float | None,
+    jobs: int,
+) -> None:
+    """Fit a model on DATA, a table, and save it.
+
+    DATA is a .csv or .parquet file, or - for CSV from standard input, with a row for each sample
+    and names of columns. Every column but --target and those of --drop is a feature, a number.
+    """
+    if cv and (complexity_penalty is not None or l1_penalty is not None):
+        raise click.UsageError("--cv chooses the penalties; leave them out, or leave out --cv.")
+    check_place(model_path)
+    shared: dict[str, Any] = {
+        "kernels": families_of(specs or ("polynomial",)),
+        "time_limit": time_limit,
+    }
+    if cv:
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        classifier: Any = VotedKernelClassifierCV(cv=folds, n_jobs=jobs, **shared)
+    else:
+        classifier = VotedKernelClassifier(
+            complexity_penalty=PENALTY if complexity_penalty is None else complexity_penalty,
+            l1_penalty=PENALTY if l1_penalty is None else l1_penalty,
+            n_jobs=jobs,
+            **shared,
+        )
+    make_scaler = SCALERS[scaling]
+    model = classifier if make_scaler is None else make_pipeline(make_scaler(), classifier)
+    with messages().status("reading the table") as status:
+        names, X, y = read_training(data, target, drop, folds=5 if cv else 1)
+        started = time.perf_counter()
+        with showing_rounds(status), telling_warnings():
+            try:
+                model.fit(X, y)
+            except ValueError as error:
+                raise click.ClickException(f"{data}: {error}") from error
+        seconds = time.perf_counter() - started
+    first = model if model is classifier else model[0]
+    first.feature_names_in_ = np.array(names, dtype=object)
+    save_model(model, model_path)
+    output().print(describe_fit(model, classifier, X, y, seconds))
+    messages().print(f"The model is {model_path}.", soft_wrap=True, markup=False)
+
+
+def check_place(path: Path) -> None:
+    """Raise where a file could not be written, before the work."""
+    if path.is_dir():
+        raise click.ClickException(f"{path} is a folder; name a file to write the model to.")
+    if not path.parent.is_dir():
+        raise click.ClickException(f"{path}: there is no folder {path.parent}.")
+
+
+def read_training(
+    path: Path, target: str, drop: Sequence[str], *, folds: int
+) -> tuple[list[str], Any, Any]:
+    """Return the names of the features, the features and the labels."""
+    with open_table(path) as table:
+        check_names(table, [target, *drop])
+        names = [name for name in table.columns if name != target and name not in drop]
+        if not names:
+            raise DataFileError(f"{table.name}: there is no column left to learn from.")
+        # Columns of text would be taken among the others, as the target is.
+        pieces = list(table.pieces(names, [target]))
+    labels = []
+    for piece in pieces:
+        for place, label in zip(piece.places, _listed(piece.others[0]), strict=True):
+            if label is None or str(label).strip() in ("", "nan"):
+                raise DataFileError(f"{table.name}, {table.unit} {place}: {missing(target)}")
+            labels.append(label)
+    if not all(isinstance(label, str | int | float) for label in labels):
+        raise DataFileError(f"{table.name}: column {target} is neither text nor numbers.")
+    y = np.array(as_integers(labels))
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) > max(MANY, len(y) // 2):
+        raise DataFileError(
+            f"{table.name}: column {target} has {len(classes)} different values in {len(y)} rows; "
+            "these are no class labels."
+        )
+    if len(classes) < 2:
+        raise DataFileError(
+            f"{table.name}: all {len(y)} rows are of class {classes[0]}; there must be two classes."
+        )
+    if counts.min() < folds:
+        raise DataFileError(
+            f"{table.name}: class {classes[counts.argmin()]} has {counts.min()} rows, and --cv "
+            f"needs {folds} of each."
+        )
+    return names, np.concatenate([piece.numbers for piece in pieces]), y
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+
+
+def as_integers(labels: list[Any]) -> list[Any]:
+    """Return labels as integers where all are written as such, else as they are."""
+    if not all(isinstance(label, str) for label in labels):
+        return labels
+    labels = [label.strip() for label in labels]
+    try:
+        numbers = {label: int(label) for label in set(labels)}
+    except ValueError:
+        return labels
+    if any(str(n) != label or abs(n) >= 2**63 for label, n in numbers.items()):
+        return labels
+    return [numbers[label] for label in labels]
+
+
+@contextmanager
+def showing_rounds(status: Any) -> Iterator[None]:
+    """Show every round of the solver, which it tells to the log."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if isinstance(record.args, tuple) and len(record.args) == 1:  # of problems and folds
+                status.update(f"fitting: {record.getMessage()}")
+            elif isinstance(record.args, tuple) and len(record.args) == 5:
+                name, n, objective, bound, _ = record.args
+                gap = (objective - bound) / objective if objective else 0.0  # type: ignore
+                status.update(f"fitting: {name}, round {n}, proved within {gap:.2g}")
+
+    logger, handler = logging.getLogger("votedkernels"), Handler()
+    level, propagate = logger.level, logger.propagate
+    status.update("fitting")
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagate
+
+
+@contextmanager
+def telling_warnings() -> Iterator[None]:
+    """Print each warning once, on one line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        messages().print("note:", text, soft_wrap=True, markup=False)
+
+
+def describe_fit(model: Any, classifier: Any, X: Any, y: Any, seconds: float) -> Printed:
+    """Return the table of what was fitted."""
+    table = Printed(box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    gap = classifier.dual_gap_ / classifier.objective_ if classifier.objective_ else 0.0
+    rows = {
+        "rows": len(X),
+        "features": X.shape[1],
+        "classes": ", ".join(map(str, classifier.classes_)),
+        "kernels that vote": int((classifier.kernel_mass_ > 0).sum()),
+        "support vectors": len(classifier.support_),
+        "terms": classifier.term_weights_.shape[1],
+        "objective": f"{classifier.objective_:.6g}",
+        "proved gap": f"{gap:.2g} of the objective ({classifier.stop_reason_})",
+        "training error": f"{float(np.mean(_predict(model, X) != y)):.4f}",
+        "seconds": f"{seconds:.1f}",
+    }
+    if isinstance(classifier, VotedKernelClassifierCV):
+        rows["chosen complexity penalty"] = f"{classifier.complexity_penalty_:g}"
+        rows["chosen l1 penalty"] = f"{classifier.l1_penalty_:g}"
+        rows["accuracy in cross-validation"] = f"{classifier.best_score_:.4f}"
+    for name, value in rows.items():
+        table.add_row(name, str(value))
+    return table
+
+
+def _predict(model: Any, X: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return model.predict(X)

@@ -1,0 +1,82 @@
+"""``votedkernels inspect``: what a model file holds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.table import Table
+
+from votedkernels import read_summary
+from votedkernels.cli.console import output, printable
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.help_option(help="Show this message and exit.")
+def inspect(model: Path, as_json: bool) -> None:
+    """Tell what MODEL, a model file, holds.
+
+    Its classes, features, scaling, kernels and their share in the vote, the proved gap, and the
+    versions that wrote it. The content is checked against its digest.
+    """
+    summary = read_summary(model)
+    if as_json:
+        click.echo(json.dumps(summary, indent=2, allow_nan=False))
+        return
+    output().print(describe(summary))
+    output().print(describe_kernels(summary["kernels"]))
+
+
+def describe(summary: dict[str, Any]) -> Table:
+    """Return the table of everything but the kernels."""
+    table = Table(box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    names = summary["feature_names"]
+    rows = {
+        "classifier": summary["classifier"],
+        "classes": ", ".join(map(str, summary["classes"])),
+        "features": summary["n_features"] if names is None else ", ".join(names),
+        "scaling": summary["scaling"] or "none",
+        "support vectors": summary["n_support"],
+        "terms": summary["n_terms"],
+        "complexity penalty": number(summary["complexity_penalty"]),
+        "l1 penalty": number(summary["l1_penalty"]),
+        "l2 penalty": number(summary["l2_penalty"]),
+        "objective": number(summary["objective"]),
+        "dual bound": number(summary["dual_bound"]),
+        "dual gap": number(summary["dual_gap"]),
+        "rounds": f"{summary['n_iter']} ({summary['stop_reason']})",
+        "format": f"version {summary['format_version']}, sha256 {summary['sha256']}",
+        "written by": ", ".join(f"{name} {text}" for name, text in summary["versions"].items()),
+    }
+    for name, value in rows.items():
+        table.add_row(name, printable(value))
+    return table
+
+
+def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
+    """Return the table of the kernels, those that have most of the vote first."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("kernel", overflow="fold")
+    for heading in ("mass", "share", "complexity", "penalty"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    total = sum(kernel["mass"] or 0.0 for kernel in kernels)
+    for kernel in sorted(kernels, key=lambda kernel: -(kernel["mass"] or 0.0)):
+        share = f"{(kernel['mass'] or 0.0) / total:.1%}" if total else "-"
+        table.add_row(
+            printable(kernel["name"]),
+            number(kernel["mass"]),
+            share,
+            number(kernel["complexity"]),
+            number(kernel["penalty"]),
+        )
+    return table
+
+
+def number(value: float | None) -> str:
+    """Return a number, short; a dash where there is none."""
+    return "-" if value is None else f"{value:.6g}"

@@ -1,0 +1,114 @@
+"""``votedkernels predict``: decisions on a table of any size, in pieces."""
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from votedkernels import load_model
+from votedkernels.cli.console import messages
+from votedkernels.cli.results import open_results
+from votedkernels.cli.tables import STANDARD, Table, check_names, count, file_kind, open_table
+from votedkernels.datasets import DataFileError
+from votedkernels.voting import classes_of
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default=STANDARD,
+    show_default=True,
+    help="The .csv or .parquet file to write, or - for CSV to standard output.",
+)
+@click.option(
+    "--keep", multiple=True, metavar="COLUMN", help="Copied too; may be given several times."
+)
+@click.help_option(help="Show this message and exit.")
+def predict(model: Path, data: Path, output: Path, keep: Sequence[str]) -> None:
+    """Decide on every row of DATA, a table, by MODEL, a file that 'fit' has written.
+
+    DATA is a .csv or .parquet file, or - for CSV from standard input. Columns are found by name,
+    and others than the model's are ignored. The result has a column prediction and one of
+    decision, or one for each class, after those of --keep.
+    """
+    file_kind(output)
+    if output != STANDARD and not output.parent.is_dir():
+        raise click.ClickException(f"{output}: there is no folder {output.parent}.")
+    loaded = load_model(model)
+    with open_table(data) as table:
+        features = find_features(loaded, table, keep)
+        columns = result_columns(loaded, keep)
+        with open_results(output, columns) as results, progress_over(table) as progress:
+            task = progress.add_task("rows", total=table.size)
+            for piece in table.pieces(features, keep):
+                decision = decide(loaded, piece.numbers)
+                votes = [decision] if decision.ndim == 1 else list(decision.T)
+                results.append([*piece.others, classes_of(decision, loaded.classes_), *votes])
+                progress.update(task, completed=table.position)
+
+
+def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
+    """Return the columns that the model takes, in its order."""
+    check_names(table, keep)
+    if not hasattr(model, "n_features_in_"):
+        raise click.ClickException("the model takes strings, and this command knows numbers only.")
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:  # fitted on an array, in Python
+        features = [name for name in table.columns if name not in keep]
+        if len(features) != model.n_features_in_:
+            raise DataFileError(
+                f"{table.name}: {count(len(features), 'column')} beside those kept, and the model, "
+                f"which has no names of features, takes {model.n_features_in_}."
+            )
+        return features
+    features = [str(name) for name in names]
+    check_names(table, features)
+    used = {*features, *keep}
+    ignored = [name for name in table.columns if name not in used]
+    if ignored:
+        shown = ", ".join(ignored[:5]) + (", ..." if len(ignored) > 5 else "")
+        messages().print(
+            f"note: {count(len(ignored), 'column')} ignored: {shown}", soft_wrap=True, markup=False
+        )
+    return features
+
+
+def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
+    """Return the names of the columns of the result."""
+    classes = model.classes_.tolist()
+    votes = ["decision"] if len(classes) == 2 else [f"decision_{label}" for label in classes]
+    columns = [*keep, "prediction", *votes]
+    repeated = [name for name, n in Counter(columns).items() if n > 1]
+    if repeated:
+        raise click.BadParameter(f"the result would have two columns named {repeated[0]!r}.")
+    return columns
+
+
+def decide(model: Any, X: Any) -> Any:
+    """Return the votes; overflow is told as what it is, a matter of the data."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        try:
+            return model.decision_function(X)
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def progress_over(table: Table) -> Progress:
+    """Return a bar, in terminals."""
+    console = messages()
+    columns = (TextColumn("deciding on"), TextColumn("{task.description}"), BarColumn())
+    return Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )

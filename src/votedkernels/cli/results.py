@@ -1,0 +1,98 @@
+"""Results by rows, written in pieces: CSV and Parquet."""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import numpy as np
+
+from votedkernels.cli.tables import STANDARD, file_kind, import_parquet, is_number
+from votedkernels.whole_files import writing_whole
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With these a spreadsheet takes text for a formula, and runs it."""
+
+
+@contextmanager
+def open_results(path: Path, columns: Sequence[str]) -> Iterator["CsvResults | ParquetResults"]:
+    """Give what takes the results; a file appears when it is complete, or not at all."""
+    if path == STANDARD:
+        try:
+            yield CsvResults(sys.stdout.buffer, columns)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # "| head" has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(0) from None
+        return
+    if file_kind(path) == "csv":
+        with writing_whole(path) as file:
+            yield CsvResults(file, columns)
+        return
+    import_parquet()
+    with writing_whole(path) as file:
+        results = ParquetResults(file, columns)
+        try:
+            yield results
+        finally:
+            results.close()
+
+
+class CsvResults:
+    """A CSV file, to which rows are appended."""
+
+    def __init__(self, file: IO[bytes], columns: Sequence[str]) -> None:
+        self._file = file
+        self._write([[as_text(name) for name in columns]])
+
+    def append(self, values: Sequence[Sequence[Any]]) -> None:
+        """Write rows, given by columns; texts are made harmless, numbers are as they are."""
+        self._write(zip(*(_cells(column) for column in values), strict=True))
+
+    def _write(self, rows: Any) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._file.write(text.getvalue().encode("utf-8", "surrogatepass"))
+
+
+class ParquetResults:
+    """A Parquet file, to which rows are appended."""
+
+    def __init__(self, file: IO[bytes], columns: Sequence[str]) -> None:
+        self._file = file
+        self._columns = list(columns)
+        self._writer: Any = None
+
+    def append(self, values: Sequence[Sequence[Any]]) -> None:
+        """Write rows, given by columns."""
+        import pyarrow
+
+        schema = None if self._writer is None else self._writer.schema
+        table = pyarrow.table(dict(zip(self._columns, values, strict=True)), schema=schema)
+        if self._writer is None:
+            self._writer = import_parquet().ParquetWriter(self._file, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _cells(values: Sequence[Any]) -> Sequence[Any]:
+    if isinstance(values, np.ndarray):
+        numbers: Sequence[Any] = values.tolist()
+        return numbers if values.dtype.kind in "biuf" else [as_text(text) for text in numbers]
+    if hasattr(values, "to_pylist"):  # of pyarrow
+        values = values.to_pylist()
+    return [as_text(value) if isinstance(value, str) else value for value in values]
+
+
+def as_text(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: with an apostrophe, if need be."""
+    return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text

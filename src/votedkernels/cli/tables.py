@@ -1,0 +1,322 @@
+"""Tables of the user's, read in pieces: CSV and Parquet.
+
+A CSV file is UTF-8 with a header, with or without byte order mark; a field in quotes may have
+commas and line ends. Of a table a command asks for columns of numbers and for columns of text,
+by name. Whatever is wrong is a `DataFileError` that names the file, the line and the column.
+"""
+
+import csv
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from votedkernels.datasets import DataFileError
+from votedkernels.datasets.reading import quoted
+
+CELLS = 200_000
+"""About how many cells a piece has; a cell takes about 100 bytes."""
+BLOCK = 1024
+"""Models decide on so many rows at once; pieces of whole blocks do not change the last bit."""
+MAX_LINE = 2**24
+STANDARD = Path("-")
+
+
+class Piece(NamedTuple):
+    """Some rows of a table: their lines or numbers, numbers by rows, other columns as they are.
+
+    Other columns are lists of str from CSV, and arrays of pyarrow from Parquet.
+    """
+
+    places: Sequence[int]
+    numbers: NDArray[np.float64]
+    others: list[Any]
+
+
+def rows_per_piece(n_columns: int) -> int:
+    """Return how many rows to take at once."""
+    rows = CELLS // max(1, n_columns)
+    return max(1, rows) if rows < BLOCK else rows // BLOCK * BLOCK
+
+
+@contextmanager
+def open_table(path: Path) -> Iterator["Table"]:
+    """Give a table by the extension of its name; ``-`` is CSV from standard input."""
+    if path == STANDARD:
+        yield CsvTable("standard input", sys.stdin.buffer, None)
+        return
+    kind = file_kind(path)
+    with open(path, "rb") as file:
+        if kind == "parquet":
+            yield ParquetTable(str(path), file)
+        else:
+            yield CsvTable(str(path), file, os.fstat(file.fileno()).st_size)
+
+
+def file_kind(path: Path) -> str:
+    """Return ``csv`` or ``parquet``."""
+    kind = path.suffix.lower().removeprefix(".")
+    if path == STANDARD:
+        return "csv"
+    if kind not in ("csv", "parquet"):
+        raise click.ClickException(
+            f"{path}: the extension {path.suffix!r} is not known; use .csv or .parquet, or - for "
+            "CSV from standard input or to standard output."
+        )
+    return kind
+
+
+def import_parquet() -> Any:
+    """Return pyarrow's module for Parquet, which is not installed with the command line."""
+    try:
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise click.ClickException(
+            "Parquet files need pyarrow; try pip install 'votedkernels[parquet]'."
+        ) from None
+    return pyarrow.parquet
+
+
+class CsvTable:
+    """A CSV file, of which pieces are read.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    columns : list of str
+    size : int or None
+        In bytes, where known.
+    position : int
+        Bytes read so far.
+    """
+
+    unit = "line"
+
+    def __init__(self, name: str, file: IO[bytes], size: int | None) -> None:
+        self.name = name
+        self.size = size
+        self.position = 0
+        self._file = file
+        self._n_lines = 0
+        self._has_underscore = False
+        self._reader = csv.reader(self._lines(), strict=True)
+        self.columns = self._read_header()
+
+    def pieces(
+        self, numeric: Sequence[str], others: Sequence[str], n_rows: int | None = None
+    ) -> Iterator[Piece]:
+        """Give the rows, in pieces."""
+        n_rows = n_rows or rows_per_piece(len(self.columns))
+        place_of = {name: place for place, name in enumerate(self.columns)}
+        places = [place_of[name] for name in numeric]
+        other_places = [place_of[name] for name in others]
+        at_all = False
+        rows: list[list[str]] = []
+        lines: list[int] = []
+        for line, row in self._rows():
+            rows.append(row)
+            lines.append(line)
+            if len(rows) == n_rows:
+                at_all = True
+                yield self._piece(rows, lines, places, other_places)
+                rows, lines = [], []
+        if rows:
+            yield self._piece(rows, lines, places, other_places)
+        elif not at_all:
+            raise DataFileError(f"{self.name}: there are no rows after the header.")
+
+    def _lines(self) -> Iterator[str]:
+        """Give the lines as text; where that fails, their number is known."""
+        while raw := self._file.readline(MAX_LINE):
+            self._n_lines += 1
+            self.position += len(raw)
+            if self._n_lines == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            if b"\0" in raw:
+                raise self._error(self._n_lines, "a NUL byte; this is not a text file.")
+            if len(raw) == MAX_LINE:
+                raise self._error(self._n_lines, f"a line of more than {MAX_LINE} bytes.")
+            if b"_" in raw:
+                self._has_underscore = True
+            try:
+                yield raw.decode()
+            except UnicodeDecodeError:
+                raise self._error(self._n_lines, "not UTF-8 text.") from None
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Give the rows, each with the line on which it begins."""
+        n_columns = len(self.columns)
+        while True:
+            line = self._n_lines + 1
+            row = self._next_row(line)
+            if row is None:
+                return
+            if len(row) != n_columns:
+                if not row:
+                    continue
+                raise self._error(
+                    line, f"{count(len(row), 'field')}, but the header has {n_columns}."
+                )
+            yield line, row
+
+    def _next_row(self, line: int) -> list[str] | None:
+        try:
+            return next(self._reader, None)
+        except csv.Error as error:
+            raise self._error(line, f"{error}.") from None
+
+    def _read_header(self) -> list[str]:
+        row: list[str] | None = []
+        while row == []:
+            line = self._n_lines + 1
+            row = self._next_row(line)
+        if row is None:
+            raise DataFileError(f"{self.name}: the file is empty.")
+        return check_columns([name.strip() for name in row], f"{self.name}, line {line}")
+
+    def _piece(
+        self, rows: list[list[str]], lines: list[int], places: list[int], others: list[int]
+    ) -> Piece:
+        numbers = self._numbers(rows, lines, places)
+        return Piece(lines, numbers, [[row[place] for row in rows] for place in others])
+
+    def _numbers(
+        self, rows: list[list[str]], lines: list[int], places: list[int]
+    ) -> NDArray[np.float64]:
+        shape = (len(rows), len(places))
+        if not places:
+            return np.empty(shape)
+        pick = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
+        try:
+            numbers = np.array([list(map(float, pick(row))) for row in rows]).reshape(shape)
+            # float() takes "1_000", "nan" and "inf" too.
+            is_fine = bool(np.isfinite(numbers).all()) and not self._has_underscore
+        except ValueError:
+            is_fine = False
+        if not is_fine:
+            self._find_wrong(rows, lines, places)
+        self._has_underscore = False
+        return numbers
+
+    def _find_wrong(self, rows: list[list[str]], lines: list[int], places: list[int]) -> None:
+        """Raise for the first field that is no number; there may be none."""
+        for row, line in zip(rows, lines, strict=True):
+            for place in places:
+                field, column = row[place].strip(), self.columns[place]
+                if not field:
+                    raise self._error(line, missing(column))
+                if not is_number(field):
+                    raise self._error(
+                        line, f"{quoted(field)} in column {column} is not a finite number."
+                    )
+
+    def _error(self, line: int, message: str) -> DataFileError:
+        return DataFileError(f"{self.name}, line {line}: {message}")
+
+
+class ParquetTable:
+    """A Parquet file, of which pieces are read; see `CsvTable`. Its size is in rows."""
+
+    unit = "row"
+
+    def __init__(self, name: str, file: IO[bytes]) -> None:
+        parquet = import_parquet()
+        import pyarrow
+
+        self.name = name
+        try:
+            self._file = parquet.ParquetFile(file)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataFileError(f"{name}: not a Parquet file ({error}).") from None
+        self.size: int | None = self._file.metadata.num_rows
+        self.position = 0
+        self.columns = check_columns(list(self._file.schema_arrow.names), name)
+
+    def pieces(
+        self, numeric: Sequence[str], others: Sequence[str], n_rows: int | None = None
+    ) -> Iterator[Piece]:
+        """Give the rows, in pieces."""
+        import pyarrow
+
+        if not self.size:
+            raise DataFileError(f"{self.name}: there are no rows.")
+        wanted = list(dict.fromkeys([*numeric, *others]))
+        n_rows = n_rows or rows_per_piece(len(wanted))
+        try:
+            for batch in self._file.iter_batches(n_rows, columns=wanted):
+                numbers = np.empty((batch.num_rows, len(numeric)))
+                for place, name in enumerate(numeric):
+                    numbers[:, place] = self._column(batch.column(name), name)
+                lists = [batch.column(name) for name in others]
+                places = range(self.position + 1, self.position + batch.num_rows + 1)
+                self.position += batch.num_rows
+                yield Piece(places, numbers, lists)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataFileError(f"{self.name}: damaged ({error}).") from None
+
+    def _column(self, column: Any, name: str) -> NDArray[np.float64]:
+        import pyarrow.types as types
+
+        kind = column.type
+        is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+        if not (is_number or types.is_decimal(kind)):
+            raise DataFileError(f"{self.name}: column {name} is of type {kind}, not numbers.")
+        values = np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), dtype=float)
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            row = self.position + int(wrong[0]) + 1
+            what = "is missing" if not column[int(wrong[0])].is_valid else "is not a finite number"
+            raise DataFileError(f"{self.name}, row {row}: column {name} {what}.")
+        return values
+
+
+Table = CsvTable | ParquetTable
+
+
+def check_columns(names: list[str], where: str) -> list[str]:
+    """Return the names of columns, which must be there and differ."""
+    if "" in names:
+        raise DataFileError(f"{where}: column {names.index('') + 1} has no name.")
+    repeated = [name for name, n in Counter(names).items() if n > 1]
+    if repeated:
+        raise DataFileError(f"{where}: there are two columns named {quoted(repeated[0])}.")
+    return names
+
+
+def check_names(table: Table, names: Sequence[str]) -> None:
+    """Raise where the table has no such column."""
+    known = set(table.columns)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        shown = ", ".join(map(quoted, unknown[:10])) + (", ..." if len(unknown) > 10 else "")
+        there = ", ".join(table.columns[:10]) + (", ..." if len(table.columns) > 10 else "")
+        what = "column" if len(unknown) == 1 else "columns"
+        raise DataFileError(f"{table.name}: there is no {what} {shown}; there are {there}.")
+
+
+def is_number(field: str) -> bool:
+    """Whether a text spells a finite number, and nothing that only Python would take."""
+    try:
+        return math.isfinite(float(field)) and "_" not in field
+    except ValueError:
+        return False
+
+
+def missing(column: str) -> str:
+    """The message that a value is not there."""
+    return f"column {column} is empty, and missing values are not allowed; fill or drop them."
+
+
+def count(n: int, what: str) -> str:
+    """Return ``1 field``, ``2 fields``."""
+    return f"{n} {what}" + ("" if n == 1 else "s")
