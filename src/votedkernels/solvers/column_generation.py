@@ -33,6 +33,8 @@ SUBSAMPLE_TOL = 1e-3
 #: Double precision has no more to give when neither bound has moved for so long.
 ROUNDS_WITHOUT_GAIN = 20
 GAIN = 1e-6
+#: The same where rounding alone can break every dual constraint, and LPs take long to fail.
+FEW_ROUNDS = 3
 
 
 def solve_by_column_generation(
@@ -93,9 +95,11 @@ def solve_by_column_generation(
                 return best.verified(n_iter, "optimal", tol)
             if max_iter is not None and n_iter >= max_iter:
                 return best.verified(n_iter, "max-iter", tol)
-            if best.objective < (1 - GAIN) * objective or best.dual_bound > (1 + GAIN) * bound:
+            hopeless = is_hopeless(problem, u)
+            gained = best.objective < (1 - GAIN) * objective
+            if gained or (best.dual_bound > (1 + GAIN) * bound and not hopeless):
                 objective, bound, last_gain = best.objective, best.dual_bound, n_iter
-            elif n_iter - last_gain >= ROUNDS_WITHOUT_GAIN:
+            elif n_iter - last_gain >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN):
                 return best.verified(n_iter, "precision", tol)
             excess = problem.excess(correlation)
             if not master.add_worst(excess, tol):
@@ -113,6 +117,14 @@ def solve_by_column_generation(
     return solve_by_coordinate_descent(
         problem, tol=tol, max_iter=max_iter, deadline=deadline, start=best.terms, on_round=on_round
     )
+
+
+def is_hopeless(problem: Problem, u: FloatArray) -> bool:
+    """Whether rounding errors of sum_i u_i y_i K_k exceed the penalty of some kernel."""
+    priced = problem.penalties > 0
+    ratios = problem.gram.largest()[priced] / problem.penalties[priced]
+    largest = float(u.sum()) * float(ratios.max(initial=0.0))
+    return largest * float(np.finfo(np.float64).eps) > 1
 
 
 def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:
