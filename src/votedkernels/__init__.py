@@ -10,12 +10,21 @@ from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Empirical, Local, Massart, Trace
 from .display import ConvergenceDisplay
 from .kernel_path import voted_kernel_path
-from .kernels import ContinuousGaussian, Gaussian, Polynomial, Precomputed, Similarity
+from .kernels import (
+    ContinuousGaussian,
+    EditDistance,
+    Gaussian,
+    Polynomial,
+    Precomputed,
+    Similarity,
+    Spectrum,
+)
 
 __all__ = [
     "ContinuousGaussian",
     "ConvergenceDisplay",
     "Dimension",
+    "EditDistance",
     "Empirical",
     "Gaussian",
     "Local",
@@ -23,6 +32,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Similarity",
+    "Spectrum",
     "Trace",
     "VotedKernelClassifier",
     "VotedKernelClassifierCV",
