@@ -1,15 +1,17 @@
 """Strings: a vote over edit distances next to what else one does with an indefinite similarity.
 
-Kernels exp(-d / s) with the normalised Levenshtein distance d and s = 0.1, 0.3, 1. The vote takes all
-three at once; the others choose one by the same 3-fold cross-validation on the training part that
-chooses their other parameters. Several random splits of a part of the rows; errors and support vectors
-are means and standard deviations over the splits. Then one fit on all rows of each data set, of the edit
-distances and of a similarity that is not symmetric, each in a process of its own that tells its memory.
+Kernels exp(-d / s) with the normalised Levenshtein distance d and s = 0.1, 0.3, 1. The vote takes
+all three at once; the others choose one by the same 3-fold cross-validation on the training part
+that chooses their other parameters. Several random splits of a part of the rows; errors and
+support vectors are means and standard deviations over the splits. Then one fit on all rows of each
+data set, of the edit distances and of a similarity that is not symmetric, each in a process of its
+own that tells its memory.
 """
 
 import argparse
 import csv
 import gzip
+import io
 import json
 import resource
 import subprocess
@@ -66,11 +68,10 @@ def load(folder, name):
     """Return strings, as they are, and labels."""
     path = folder / f"{name}.csv"
     if path.exists():
-        file = path.open(encoding="utf-8", newline="")
+        content = path.read_bytes()
     else:
-        file = gzip.open(folder / f"{name}.csv.gz", "rt", encoding="utf-8", newline="")
-    with file:
-        rows = list(csv.reader(file))[1:]
+        content = gzip.decompress((folder / f"{name}.csv.gz").read_bytes())
+    rows = list(csv.reader(io.StringIO(content.decode(), newline="")))[1:]
     return [text for text, _ in rows], np.array([int(label) for _, label in rows])
 
 
@@ -86,6 +87,8 @@ def coverage(A, B):
 
 
 class Split:
+    """Training and test strings, and what the models share of them."""
+
     def __init__(self, X, y, train, test):
         self.X, self.y = [X[i] for i in train], y[train]
         self.X_test, self.y_test = [X[i] for i in test], y[test]
@@ -285,9 +288,9 @@ def main():
             " ".join(__doc__.split("\n\n", 1)[1].split()),
             f"Training rows / test rows / splits: {sizes}. Seconds are of fitting and choosing on "
             "one core, distances counted for the vote only (the others share theirs). Clipped and "
-            "shifted matrices are repaired before the cross-validation, which looks at all training "
-            "rows. Support vectors of nearest neighbours and of similarities as features are all "
-            "training rows.",
+            "shifted matrices are repaired before the cross-validation, which so looks at all "
+            "training rows. Nearest neighbours and similarities as features need all training "
+            "rows, and these are their support vectors.",
             "## All rows",
             format_markdown_table(FULL_HEADER, full_rows, (0, 2)),
             "Penalties: "

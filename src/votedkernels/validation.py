@@ -140,7 +140,7 @@ def _what_is_no_string(row: Any, number: int, taker: str) -> str:
 
 def unwrap_column(X: Any) -> Any:
     """Return the column of objects that a data frame or a two-dimensional array consists of."""
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[1] != 1:
         return X
     if isinstance(X, np.ndarray):

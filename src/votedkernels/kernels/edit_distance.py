@@ -130,7 +130,7 @@ class EditDistance(KernelFamily):
 
     @property
     def has_fused(self) -> bool:  # type: ignore[override]
-        """Exponentials are those of Gaussian kernels; Jaro's matching is not sure to be symmetric."""
+        """Exponentials have compiled loops; Jaro's matching is not known to be symmetric."""
         return self.rates_ is not None and not self.metric.startswith("jaro")
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
