@@ -15,10 +15,12 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from votedkernels import (
     ContinuousGaussian,
+    EditDistance,
     Gaussian,
     Polynomial,
     Precomputed,
     Similarity,
+    Spectrum,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
     save_model,
@@ -71,6 +73,12 @@ MODELS = {
     "continuous-gaussian": (lambda: fit(ContinuousGaussian(0.1, 10.0)), NEW),
     "precomputed": (lambda: fit(Precomputed(), X=X @ X.T), NEW @ X.T),
     "similarity": (lambda: fit(Similarity(letters_in_common), WORDS, WORD_LABELS), WORDS[:9]),
+    "edit-distance": (
+        lambda: fit([EditDistance((1.0, 3.0)), EditDistance(None, metric="indel")], WORDS,
+                    WORD_LABELS),
+        WORDS[:9],
+    ),
+    "spectrum": (lambda: fit(Spectrum((1, 2)), WORDS, WORD_LABELS), ["", "trees", *WORDS[:7]]),
     "named-mixture": (
         lambda: fit([
             ("p", Polynomial([2, 1], gamma=0.5, coef0=0)),

@@ -10,13 +10,22 @@ from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Empirical, Local, Massart, Trace
 from .display import ConvergenceDisplay
 from .kernel_path import voted_kernel_path
-from .kernels import ContinuousGaussian, Gaussian, Polynomial, Precomputed, Similarity
+from .kernels import (
+    ContinuousGaussian,
+    EditDistance,
+    Gaussian,
+    Polynomial,
+    Precomputed,
+    Similarity,
+    Spectrum,
+)
 from .persistence import ModelFileError, load_model, read_summary, save_model
 
 __all__ = [
     "ContinuousGaussian",
     "ConvergenceDisplay",
     "Dimension",
+    "EditDistance",
     "Empirical",
     "Gaussian",
     "Local",
@@ -25,6 +34,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Similarity",
+    "Spectrum",
     "Trace",
     "VotedKernelClassifier",
     "VotedKernelClassifierCV",

@@ -65,4 +65,5 @@ class NamedFamiliesMixin(BaseEstimator):
         tags.input_tags.pairwise = any(family.pairwise for family in families)
         tags.input_tags.sparse = all(family.accepts_sparse for family in families)
         tags.input_tags.string = all(family.accepts_objects for family in families)
+        tags.input_tags.two_d_array = not any(family.takes_strings for family in families)
         return tags

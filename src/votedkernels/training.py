@@ -7,6 +7,7 @@ complexities. `Training.problems` then gives the one-vs-rest problems of a pair 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -194,7 +195,8 @@ def build_gram(
     n_jobs = effective_n_jobs(estimator.n_jobs)
     limit = DEFAULT_MEMORY
     if estimator.memory_limit is not None:
-        smallest = 2 * n_jobs * BLOCK_BYTES
+        layers = max(math.prod(family.base_axes) for family in families)
+        smallest = 2 * n_jobs * BLOCK_BYTES * layers
         limit = parse_memory(estimator.memory_limit) - smallest
         if limit < 0:
             raise ValueError(

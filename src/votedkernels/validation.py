@@ -55,8 +55,12 @@ def _is_number(value: Any) -> bool:
 
 def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, reset: bool) -> Any:
     """Return X as the families take it: float64 array, CSR matrix, or list of objects."""
-    if all(family.accepts_objects for family in families) and not is_table(X):
-        return as_objects(X)
+    if any(family.takes_strings for family in families):
+        return as_strings(X, families)
+    if all(family.accepts_objects for family in families):
+        X = unwrap_column(X)
+        if not is_table(X):
+            return as_objects(X)
     check_can_be_table(X, families)
     accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
     X = validate_data(
@@ -91,8 +95,68 @@ def check_can_be_table(X: Any, families: Sequence[KernelFamily]) -> None:
         name = next(type(family).__name__ for family in families if not family.accepts_objects)
         raise ValueError(
             f"X is a list of strings, and {name} needs a table of numbers; "
-            "for strings use Similarity(function)."
+            "for strings use EditDistance(), Spectrum() or Similarity(function)."
         )
+
+
+def as_strings(X: Any, families: Sequence[KernelFamily]) -> list[str]:
+    """Return rows as a list of strings; raise for what is none, by its row."""
+    taker = next(type(family).__name__ for family in families if family.takes_strings)
+    for family in families:
+        if not family.accepts_objects:
+            raise ValueError(
+                f"{taker} takes strings and {type(family).__name__} needs a table of numbers: they "
+                "cannot stand beside each other."
+            )
+    X = unwrap_column(X)
+    if is_table(X) or len(getattr(X, "shape", (0,))) != 1:
+        raise ValueError(
+            f"X is a table of shape {tuple(X.shape)}, and {taker} takes strings, one for each "
+            "row; give a list of strings, or one column."
+        )
+    rows = as_objects(X)
+    for number, row in enumerate(rows):
+        if not isinstance(row, str):
+            raise ValueError(_what_is_no_string(row, number, taker))
+    return [str(row) for row in rows]  # those of NumPy are a class of their own
+
+
+def _what_is_no_string(row: Any, number: int, taker: str) -> str:
+    if isinstance(row, bytes | bytearray):
+        return (
+            f"X has bytes at row {number} (counted from 0), and {taker} takes strings; decode "
+            "them, as in [row.decode() for row in X]."
+        )
+    if row is None or type(row).__name__ == "NAType" or (isinstance(row, Real) and row != row):
+        return (
+            f"X has a missing value ({row!r}) at row {number} (counted from 0); drop the row, or "
+            "replace it, say by an empty string."
+        )
+    return (
+        f"X has {row!r} of type {type(row).__name__} at row {number} (counted from 0), and {taker} "
+        "takes strings only."
+    )
+
+
+def unwrap_column(X: Any) -> Any:
+    """Return the column of objects that a data frame or a two-dimensional array consists of."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[1] != 1:
+        return X
+    if isinstance(X, np.ndarray):
+        return X[:, 0] if X.dtype.kind in "OSTU" else X
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        column = X[X.columns[0]]
+        return X if _holds_numbers(column) else column
+    return X
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a column of pandas or polars is one of numbers."""
+    is_numeric = getattr(column.dtype, "is_numeric", None)
+    if callable(is_numeric):
+        return bool(is_numeric())
+    return bool(is_numeric) or getattr(column.dtype, "kind", "O") in "biuf"
 
 
 def as_objects(X: Any) -> Any:

@@ -2,21 +2,25 @@
 
 from .base import KernelFamily
 from .continuous_gaussian import ContinuousGaussian
+from .edit_distance import EditDistance
 from .families import clone_families, is_named_list
 from .gaussian import Gaussian
 from .gram import Gram
 from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .similarity import Similarity
+from .spectrum import Spectrum
 
 __all__ = [
     "ContinuousGaussian",
+    "EditDistance",
     "Gaussian",
     "Gram",
     "KernelFamily",
     "Polynomial",
     "Precomputed",
     "Similarity",
+    "Spectrum",
     "clone_families",
     "is_named_list",
 ]

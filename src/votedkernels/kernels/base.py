@@ -87,6 +87,8 @@ class KernelFamily(BaseEstimator):
 
     #: Rows may be any Python objects, kept in a list.
     accepts_objects = False
+    #: Rows must be strings.
+    takes_strings = False
     #: Rows may be a SciPy sparse matrix.
     accepts_sparse = False
     #: X holds kernel values, and a centre is the number of a column of X.
@@ -113,6 +115,14 @@ class KernelFamily(BaseEstimator):
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
         """Resolve parameters that depend on the sample; set ``names_``."""
         raise NotImplementedError
+
+    @property
+    def base_axes(self) -> tuple[int, ...]:
+        """Shape of what the base holds for one row and one centre; () for a number.
+
+        Members with nothing to share may keep theirs along a third axis of the base.
+        """
+        return ()
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return the shared base B(x, c), shape (n_rows, n_centers)."""

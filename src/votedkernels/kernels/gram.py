@@ -8,6 +8,7 @@ families are kept where memory allows, else recomputed block by block.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -306,11 +307,12 @@ class Gram:
         bases: list[FloatArray | None] = []
         n_values = self.n_rows * self.n_centers
         for family in self.families:
-            if 8 * n_values > memory_limit or not family.keeps_base(n_values):
+            size = 8 * n_values * math.prod(family.base_axes)
+            if size > memory_limit or not family.keeps_base(n_values):
                 bases.append(None)
                 continue
-            memory_limit -= 8 * n_values
-            base = np.empty((self.n_rows, self.n_centers))
+            memory_limit -= size
+            base = np.empty((self.n_rows, self.n_centers, *family.base_axes))
             for rows in blocks(self.n_rows, BLOCK_ROWS):
                 base[rows] = family.base(take_rows(self.X, rows), self.centers)
             bases.append(base)

@@ -16,17 +16,20 @@ import numpy as np
 
 from ..kernels import (
     ContinuousGaussian,
+    EditDistance,
     Gaussian,
     KernelFamily,
     Polynomial,
     Precomputed,
     Similarity,
+    Spectrum,
 )
 from .container import ModelFileError
 from .reading import Arrays, Record, number_to_json
 from .values import parameters_from_json, value_to_json
 
 MAX_DEGREE = 10_000  # powers are taken one by one
+LONGEST = 10_000  # n-grams of a model that is read
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,8 @@ STORED = {
     ),
     "Precomputed": Stored(Precomputed),
     "Similarity": Stored(Similarity, function="function"),
+    "EditDistance": Stored(EditDistance, sample=lambda: [""]),
+    "Spectrum": Stored(Spectrum, sample=lambda: ["x" * LONGEST]),
 }
 
 

@@ -1,0 +1,305 @@
+"""Strings: a vote over edit distances next to what else one does with an indefinite similarity.
+
+Kernels exp(-d / s) with the normalised Levenshtein distance d and s = 0.1, 0.3, 1. The vote takes
+all three at once; the others choose one by the same 3-fold cross-validation on the training part
+that chooses their other parameters. Several random splits of a part of the rows; errors and
+support vectors are means and standard deviations over the splits. Then one fit on all rows of each
+data set, of the edit distances and of a similarity that is not symmetric, each in a process of its
+own that tells its memory.
+"""
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import resource
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from _common import (
+    RESULTS,
+    describe_run,
+    format_markdown_table,
+    format_table,
+    report_progress,
+    time_call,
+    write_report,
+)
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC, LinearSVC
+from threadpoolctl import threadpool_limits
+
+from votedkernels import (
+    EditDistance,
+    Similarity,
+    Spectrum,
+    VotedKernelClassifier,
+    VotedKernelClassifierCV,
+)
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "rapidfuzz")
+#: Training rows, test rows, splits.
+SIZES = {
+    "promoters": (80, 26, 10),
+    "splice": (500, 1000, 4),
+    "names_gender": (500, 1000, 4),
+    "sms_spam": (400, 800, 4),
+}
+SCALES = (0.1, 0.3, 1.0)
+LENGTHS = (1, 2, 3)
+COMPLEXITY_PENALTIES = (1e-1, 1e-2, 1e-3)
+L1_PENALTIES = (1e-2, 3e-3, 1e-3)
+COSTS = (0.1, 1.0, 10.0, 100.0)
+NEIGHBOURS = (1, 3, 5, 9, 15)
+#: Of the fits on all rows.
+FULL_PENALTIES = {"complexity_penalty": 1e-3, "l1_penalty": 2e-3}
+TOL = 1e-6
+HEADER = ("data", "model", "error, %", "support vectors", "seconds", "largest gap")
+FULL_HEADER = ("data", "rows", "kernels", "seconds", "gap", "support vectors", "memory, MiB")
+
+
+def load(folder, name):
+    """Return strings, as they are, and labels."""
+    path = folder / f"{name}.csv"
+    if path.exists():
+        content = path.read_bytes()
+    else:
+        content = gzip.decompress((folder / f"{name}.csv.gz").read_bytes())
+    rows = list(csv.reader(io.StringIO(content.decode(), newline="")))[1:]
+    return [text for text, _ in rows], np.array([int(label) for _, label in rows])
+
+
+def coverage(A, B):
+    """Share of the three-letter pieces of b that a holds: not symmetric."""
+    vectorizer = CountVectorizer(analyzer="char", ngram_range=(3, 3), binary=True, lowercase=False)
+    right = vectorizer.fit_transform([f"^{b}$$" for b in B])
+    left = vectorizer.transform([f"^{a}$$" for a in A])
+    return (left @ right.T).toarray() / np.asarray(right.sum(axis=1)).ravel()
+
+
+# -- the models: each gives (predictions, number of support vectors, gap or None) ----------------
+
+
+class Split:
+    """Training and test strings, and what the models share of them."""
+
+    def __init__(self, X, y, train, test):
+        self.X, self.y = [X[i] for i in train], y[train]
+        self.X_test, self.y_test = [X[i] for i in test], y[test]
+        self.cv = StratifiedKFold(3, shuffle=True, random_state=0)
+        family = EditDistance(SCALES, normalised=True).fit(self.X, np.ones(len(self.X)))
+        self.distances = [family.base(rows, self.X) for rows in (self.X, self.X_test)]
+        spectrum = Spectrum(LENGTHS).fit(self.X, np.ones(len(self.X)))
+        bases = [spectrum.base(rows, self.X) for rows in (self.X, self.X_test)]
+        self.spectra = [tuple(base[:, :, k] for base in bases) for k in range(len(LENGTHS))]
+        self.kernels = [tuple(np.exp(-d / s) for d in self.distances) for s in SCALES]
+
+
+def search(split, model, grid, train, test):
+    """Return the score of the best parameters and the predictions of the model that has them."""
+    found = GridSearchCV(model, grid, cv=split.cv).fit(train, split.y)
+    return found.best_score_, found.predict(test), found.best_estimator_
+
+
+def vote(split, family):
+    model = VotedKernelClassifierCV(
+        family,
+        complexity_penalties=COMPLEXITY_PENALTIES,
+        l1_penalties=L1_PENALTIES,
+        cv=split.cv,
+        tol=TOL,
+    ).fit(split.X, split.y)
+    return model.predict(split.X_test), len(model.support_), model.dual_gap_ / model.objective_
+
+
+def support_vector_machine(split, kernels, repair=None):
+    found = []
+    for train, test in kernels:
+        K, K_test = (train, test) if repair is None else repair(train, test)
+        model = SVC(kernel="precomputed", max_iter=10**6)
+        found.append(search(split, model, {"C": COSTS}, K, K_test))
+    _, predictions, model = max(found, key=lambda one: one[0])
+    return predictions, len(model.support_), None
+
+
+def clip(K, K_test):
+    """Drop the negative eigenvalues; new rows are mapped likewise."""
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    kept = vectors[:, values > 0]
+    projection = kept @ kept.T
+    return (kept * values[values > 0]) @ kept.T, K_test @ projection
+
+
+def shift(K, K_test):
+    """Add to the diagonal until no eigenvalue is negative."""
+    smallest = np.linalg.eigvalsh((K + K.T) / 2)[0]
+    return K + max(0.0, -smallest) * np.eye(len(K)), K_test
+
+
+def neighbours(split):
+    model = KNeighborsClassifier(metric="precomputed")
+    grid = {"n_neighbors": NEIGHBOURS}
+    _, predictions, model = search(split, model, grid, *split.distances)
+    return predictions, len(split.X), None
+
+
+def similarities_as_features(split):
+    train, test = (np.hstack([pair[i] for pair in split.kernels]) for i in (0, 1))
+    model = LinearSVC(dual=False, max_iter=5000)
+    _, predictions, _ = search(split, model, {"C": COSTS}, train, test)
+    return predictions, len(split.X), None
+
+
+MODELS = {
+    "vote, edit distances": lambda s: vote(s, EditDistance(SCALES, normalised=True)),
+    "vote, spectrum": lambda s: vote(s, Spectrum(LENGTHS)),
+    "vote, both": lambda s: vote(s, [EditDistance(SCALES, normalised=True), Spectrum(LENGTHS)]),
+    "SVC, edit distance, raw": lambda s: support_vector_machine(s, s.kernels),
+    "SVC, edit distance, clipped": lambda s: support_vector_machine(s, s.kernels, clip),
+    "SVC, edit distance, shifted": lambda s: support_vector_machine(s, s.kernels, shift),
+    "SVC, spectrum": lambda s: support_vector_machine(s, s.spectra),
+    "nearest neighbours": neighbours,
+    "similarities as features": similarities_as_features,
+}
+
+
+def compare(X, y, name):
+    n_train, n_test, n_splits = SIZES[name]
+    splits = StratifiedShuffleSplit(n_splits, train_size=n_train, test_size=n_test, random_state=0)
+    results = {model: [] for model in MODELS}
+    for number, (train, test) in enumerate(splits.split(np.zeros(len(y)), y)):
+        split = Split(X, y, train, test)
+        for model, run in MODELS.items():
+            (predictions, n_support, gap), seconds = time_call(lambda run=run, s=split: run(s))
+            error = float(np.mean(predictions != split.y_test))
+            results[model].append(
+                {"error": error, "n_support": n_support, "seconds": seconds, "gap": gap}
+            )
+            report_progress(f"{name} {number} {model}: {100 * error:.1f} % in {seconds:.1f} s")
+    return results
+
+
+# -- fits on all rows ----------------------------------------------------------------------------
+
+
+def fit_all_rows(folder, name, kernels):
+    """Fit on all rows, in this process, and return what there is to tell."""
+    X, y = load(folder, name)
+    family = EditDistance(SCALES, normalised=True) if kernels == "edit" else Similarity(coverage)
+    VotedKernelClassifier(family).fit(X[:20] + X[-20:], np.arange(40) % 2)  # imports
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    model = VotedKernelClassifier(family, **FULL_PENALTIES, tol=TOL)
+    _, seconds = time_call(lambda: model.fit(X, y))
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "rows": len(X),
+        "seconds": seconds,
+        "gap": float(model.dual_gap_ / model.objective_),
+        "stop_reason": str(model.stop_reason_),
+        "n_support": len(model.support_),
+        "extra_mib": (after - before) / 1024,
+    }
+
+
+def fit_in_a_process(folder, name, kernels):
+    command = [sys.executable, __file__, "--data-dir", str(folder), "--fit", name, kernels]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(out.splitlines()[-1])
+
+
+def mean_and_deviation(values, digits=1):
+    return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
+
+
+def tabulate(results):
+    rows = []
+    for name, models in results.items():
+        for model, runs in models.items():
+            gaps = [run["gap"] for run in runs if run["gap"] is not None]
+            rows.append((
+                name,
+                model,
+                mean_and_deviation([100 * run["error"] for run in runs]),
+                mean_and_deviation([run["n_support"] for run in runs], 0),
+                f"{np.mean([run['seconds'] for run in runs]):.1f}",
+                f"{max(gaps):.0e}" if gaps else "",
+            ))  # fmt: skip
+    return rows
+
+
+def tabulate_full(full):
+    names = {"edit": "edit distances", "coverage": "coverage, not symmetric"}
+    return [
+        (
+            name,
+            str(fit["rows"]),
+            names[kernels],
+            f"{fit['seconds']:.1f}",
+            f"{fit['gap']:.0e}",
+            str(fit["n_support"]),
+            f"{fit['extra_mib']:.0f}",
+        )
+        for name, fits in full.items()
+        for kernels, fit in fits.items()
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-dir", type=Path, required=True, help="folder of the CSV files")
+    parser.add_argument("--data", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--output-dir", type=Path, default=RESULTS)
+    parser.add_argument("--fit", nargs=2, metavar=("DATA", "KERNELS"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.fit:
+        print(json.dumps(fit_all_rows(args.data_dir, *args.fit)))
+        return
+    warnings.simplefilter("ignore")  # a machine that does not converge is scored as it is
+    results, full = {}, {}
+    with threadpool_limits(1):
+        for name in args.data:
+            results[name] = compare(*load(args.data_dir, name), name)
+    for name in args.data:
+        full[name] = {}
+        for kernels in ("edit", "coverage"):
+            full[name][kernels] = fit_in_a_process(args.data_dir, name, kernels)
+            report_progress(f"{name}, all rows, {kernels}: {full[name][kernels]}")
+    rows, full_rows = tabulate(results), tabulate_full(full)
+    print(format_table(HEADER, rows, left=(0, 1)))
+    print(format_table(FULL_HEADER, full_rows, left=(0, 2)))
+    sizes = "; ".join(
+        f"{name} {SIZES[name][0]} / {SIZES[name][1]} / {SIZES[name][2]}" for name in args.data
+    )
+    write_report(
+        args.output_dir,
+        "strings",
+        title="Strings: a vote over edit distances",
+        run=describe_run(PACKAGES),
+        header=HEADER,
+        rows=rows,
+        left=(0, 1),
+        lines=[
+            " ".join(__doc__.split("\n\n", 1)[1].split()),
+            f"Training rows / test rows / splits: {sizes}. Seconds are of fitting and choosing on "
+            "one core, distances counted for the vote only (the others share theirs). Clipped and "
+            "shifted matrices are repaired before the cross-validation, which so looks at all "
+            "training rows. Nearest neighbours and similarities as features need all training "
+            "rows, and these are their support vectors.",
+            "## All rows",
+            format_markdown_table(FULL_HEADER, full_rows, (0, 2)),
+            "Penalties: "
+            + ", ".join(f"{key}={value:g}" for key, value in FULL_PENALTIES.items())
+            + f"; tol={TOL:g}. Memory is what the fit added to the peak of its process.",
+        ],
+        data={"results": results, "all_rows": full},
+    )
+
+
+if __name__ == "__main__":
+    main()
