@@ -4,6 +4,7 @@
 #   make test    run the tests
 #   make lint    ruff, mypy, import-linter
 #   make bench   compare solvers, write benchmarks/results/
+#   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
 #   make docs    build the documentation into docs/_build/html
 #   make clean   remove what the targets above made
 
@@ -11,10 +12,11 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?= -n 2
 BENCH_ARGS ?=
+REPRODUCE_ARGS ?= --jobs 2
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench reproduce docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -51,6 +53,9 @@ lint: $(VENV)/.installed-lint
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+reproduce: $(VENV)/.installed-cli
+	$(BIN)/votedkernels reproduce $(REPRODUCE_ARGS)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
