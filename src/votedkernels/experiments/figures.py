@@ -236,7 +236,8 @@ def _style() -> AbstractContextManager[Any]:
         "ytick.labelsize": 8,
         "lines.linestyle": "none",
     }
-    return matplotlib.style.context(["default", settings])
+    context: AbstractContextManager[Any] = matplotlib.style.context(["default", settings])
+    return context
 
 
 def _new_figure(width: float, height: float) -> Any:

@@ -159,7 +159,8 @@ def _render_page(context: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2").render(context) + "\n"
+    page: str = environment.get_template("report.html.j2").render(context)
+    return page + "\n"
 
 
 def _render_markdown(claims: Sequence[ClaimEntry], all_tables: Sequence[Table]) -> str:
