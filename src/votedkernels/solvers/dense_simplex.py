@@ -38,6 +38,8 @@ ROOM = 64
 PERTURBATION = 1e-10
 TIE = 1e-12
 ACCURACY = 1e-11
+#: So often may a factorisation take back an end that was reached by updates.
+MOST_DISPUTED = 10
 #: How a run of pivots ends.
 GOING, FEASIBLE, STUCK, LATE = range(4)
 
@@ -55,9 +57,9 @@ def solve_dense(
     numba, which pays for itself after some thousand pivots.
     """
     simplex = _DenseSimplex(lp, basis)
-    n_pivots, limit = 0, 50 * (len(simplex.g) + 20)
+    n_pivots, limit, n_disputed = 0, 50 * (len(simplex.g) + 20), 0
     with np.errstate(all="ignore"):
-        while n_pivots < limit:
+        while n_pivots < limit and n_disputed < MOST_DISPUTED:
             simplex.refactor()
             outcome, done = simplex.advance(REFACTOR_EVERY, deadline, compiled=compiled)
             n_pivots += done
@@ -67,6 +69,7 @@ def solve_dense(
                 return simplex.result(n_pivots)
             if outcome == STUCK and done == 0:
                 raise Infeasible
+            n_disputed += outcome in (FEASIBLE, STUCK)
     return None
 
 
