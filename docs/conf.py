@@ -14,7 +14,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["results/**", "_build"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"votedkernels {release}"
