@@ -74,11 +74,12 @@ def solve_grid(
         votes = [
             solution
             for (a, b), solution in solutions.items()
-            if solution.stop_reason == "precision"
+            if pass_over_imprecise
+            and solution.stop_reason == "precision"
             and complexity_penalties[a] >= complexity_penalties[i]
             and l1_penalties[b] >= l1_penalties[j]
         ]
-        if pass_over_imprecise and votes:
+        if votes:
             solutions[i, j] = _best_vote(at_point, votes)
         else:
             solutions[i, j] = solve_by_column_generation(

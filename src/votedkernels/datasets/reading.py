@@ -11,10 +11,9 @@ import csv
 import gzip
 import hashlib
 import math
-import os
-import tempfile
 import zlib
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votedkernels.datasets.catalogue import DataSet
+from votedkernels.whole_files import writing_whole
 
 MAX_BYTES = 50_000_000
 """The largest file that is read, uncompressed; the largest of the catalogue has under 1 MB."""
@@ -70,18 +70,13 @@ def read_samples(path: Path) -> Samples:
 def write_samples(samples: Samples, path: Path) -> None:
     """Write a data file; it appears under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder, so that the last step is a rename within one file system.
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*samples.feature_names, "target"])
-            for row, label in zip(samples.X.tolist(), samples.y.tolist(), strict=True):
-                writer.writerow([*map(_shortest, row), label])
-        os.replace(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*samples.feature_names, "target"])
+    for row, label in zip(samples.X.tolist(), samples.y.tolist(), strict=True):
+        writer.writerow([*map(_shortest, row), label])
+    with writing_whole(path) as file:
+        file.write(text.getvalue().encode())
 
 
 def content_hash(X: NDArray[np.float64], y: NDArray[np.int64]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 from .paper import DATASETS, EXPECTED, NAMES
 from .protocol import N_FOLDS, SCALINGS
-from .records import RecordError, iterate_records
+from .records import RecordError, iterate_records, read_header
 
 Record = dict[str, Any]
 
@@ -39,7 +37,7 @@ def load_evidence(paths: Iterable[Path | str]) -> Evidence:
             known, other = by_key.setdefault(record["key"], (record, path))
             if known is not record and _facts(known) != _facts(record):
                 raise RecordError(f"{path}: {record['key']} differs from the one in {other}.")
-        header = _read_header(path)
+        header = read_header(path)
         if header not in headers:
             headers.append(header)
     if not by_key:
@@ -136,10 +134,3 @@ def _rank(name: str, known: Sequence[str]) -> tuple[int, str]:
 
 def _facts(record: Record) -> Record:
     return {name: value for name, value in record.items() if name not in _TIMES}
-
-
-def _read_header(path: Path) -> dict[str, Any]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as file:
-        header = json.loads(file.readline())
-    return {name: value for name, value in header.items() if name not in ("format", "version")}

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 FORMAT_VERSION = 1
 
@@ -82,9 +82,8 @@ def read_records(path: Path | str) -> list[dict[str, Any]]:
 def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
     """Give the records of a file; raise `RecordError` for one that is none of ours."""
     path = Path(path)
-    opener = gzip.open if path.suffix == ".gz" else open
     seen: set[str] = set()
-    with opener(path, "rb") as file:
+    with _open(path) as file:
         number = 0
         try:
             for number, line in enumerate(file, 1):
@@ -102,6 +101,19 @@ def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
             raise RecordError(f"{path}, after line {number}: {error}") from None
     if number == 0:
         raise RecordError(f"{path}: the file is empty.")
+
+
+def read_header(path: Path | str) -> dict[str, Any]:
+    """Return what the first line of a file says of its run."""
+    path = Path(path)
+    with _open(path) as file:
+        header = _parse(path, 1, file.readline()) or {}
+    _check_header(path, header)
+    return {name: value for name, value in header.items() if name not in ("format", "version")}
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")  # type: ignore[return-value]
 
 
 def _parse(path: Path, number: int, line: bytes) -> dict[str, Any] | None:

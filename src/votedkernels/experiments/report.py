@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..whole_files import writing_whole
 from . import panels, tables
 from .claims import Finding, decide, describe_paper
 from .evidence import Evidence, describe_missing, load_evidence, name_of, unique
@@ -97,7 +96,8 @@ def write_report(
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
-        _replace(out / name, text)
+        with writing_whole(out / name) as file:
+            file.write(text.encode())
     return [out / name for name in contents]
 
 
@@ -303,18 +303,3 @@ def _describe_header(header: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file beside the old one, then put it in its place."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

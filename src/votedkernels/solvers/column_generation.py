@@ -68,6 +68,7 @@ def solve_by_column_generation(
     best = Incumbent(problem)
     n_iter = last_gain = 0
     objective, bound = np.inf, 0.0
+    rounding = rounding_to_penalty(problem)
     try:
         u = problem.feasible_box(problem.w)
         if master is None:
@@ -95,7 +96,7 @@ def solve_by_column_generation(
                 return best.verified(n_iter, "optimal", tol)
             if max_iter is not None and n_iter >= max_iter:
                 return best.verified(n_iter, "max-iter", tol)
-            hopeless = is_hopeless(problem, u)
+            hopeless = float(u.sum()) * rounding > 1
             gained = best.objective < (1 - GAIN) * objective
             if gained or (best.dual_bound > (1 + GAIN) * bound and not hopeless):
                 objective, bound, last_gain = best.objective, best.dual_bound, n_iter
@@ -119,12 +120,11 @@ def solve_by_column_generation(
     )
 
 
-def is_hopeless(problem: Problem, u: FloatArray) -> bool:
-    """Whether rounding errors of sum_i u_i y_i K_k exceed the penalty of some kernel."""
+def rounding_to_penalty(problem: Problem) -> float:
+    """Return the largest rounding error of a value of K_k over the penalty of kernel k."""
     priced = problem.penalties > 0
     ratios = problem.gram.largest()[priced] / problem.penalties[priced]
-    largest = float(u.sum()) * float(ratios.max(initial=0.0))
-    return largest * float(np.finfo(np.float64).eps) > 1
+    return float(ratios.max(initial=0.0)) * float(np.finfo(np.float64).eps)
 
 
 def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:
