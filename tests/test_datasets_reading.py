@@ -90,7 +90,11 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path, content, message):
     assert len(text) < len(str(path)) + 200
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(GOOD.encode())[:-12]])
+# compressed with no date, so that the test has the same name in every process
+CUT_SHORT = gzip.compress(GOOD.encode(), mtime=0)[:-12]
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", CUT_SHORT], ids=["empty", "no gzip", "cut"])
 def test_a_damaged_gzip_file_is_refused(tmp_path, content):
     path = written(tmp_path / "x.csv.gz", content)
     with pytest.raises(DataFileError, match=r"x.csv.gz: (not a whole gzip file|the file is empty)"):
