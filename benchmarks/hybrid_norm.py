@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from votedkernels import Gaussian, voted_kernel_path
-from votedkernels.solvers.squared_barrier import solve_squared_pool
+from votedkernels.solvers.barrier import solve_pool
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "highspy")
 FILES = {"musk": "musk.csv.gz", "climate": "climate.csv"}
@@ -140,7 +140,7 @@ def fit_hybrid(kernels, y, l1_penalty, l2_penalty, form, start):
             Z = (kernels[terms[0], :, terms[1]] * y).T
             squared = l2_penalty * square_matrix(kernels, terms, form)
             prices = np.full(len(terms[0]), l1_penalty)
-            found = solve_squared_pool(Z, w, prices, squared, 0.3 * TOL, None)
+            found = solve_pool(Z, w, prices, 0.3 * TOL, None, squared)
             u, weights = found.dual, found.weights
         correlation = np.einsum("i,kij->kj", u * y, kernels, optimize=True)
         if form == "RKHS":

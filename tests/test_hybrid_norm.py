@@ -21,7 +21,7 @@ from votedkernels import (
 from votedkernels.certificate import rounding_error, verify
 from votedkernels.kernels import Gram
 from votedkernels.problem import Problem, Terms
-from votedkernels.solvers import SOLVERS, solve_by_column_generation, solve_hybrid
+from votedkernels.solvers import SOLVERS, solve_by_column_generation, solve_by_coordinate_descent
 
 
 def random_problem(seed, l2_penalty=None):
@@ -100,7 +100,7 @@ def hybrid(kernels=None, **params):
 @pytest.mark.parametrize("seed", range(40))
 def test_it_finds_the_optimum_of_an_independent_solver(seed):
     problem = random_problem(seed)
-    solution = solve_hybrid(problem, tol=1e-8)
+    solution = solve_by_coordinate_descent(problem, tol=1e-8)
     optimum = by_clarabel(problem)
     assert solution.stop_reason == "optimal"
     assert solution.objective == pytest.approx(optimum, rel=1e-7)
@@ -114,7 +114,7 @@ def test_it_finds_the_optimum_of_an_independent_solver(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_the_certificate_can_be_recomputed_from_the_data(seed):
     problem = random_problem(seed)
-    solution = solve_hybrid(problem, tol=1e-6)
+    solution = solve_by_coordinate_descent(problem, tol=1e-6)
     again = problem.certify(solution.terms, solution.dual, solution.dual_terms)
     assert again == pytest.approx((solution.objective, solution.dual_bound), rel=1e-12)
 
@@ -138,7 +138,9 @@ def test_no_pair_proves_more_than_any_vote_costs(seed, other):
 def test_a_tiny_square_is_the_plain_problem(seed):
     problem = random_problem(seed, l2_penalty=1e-12)
     plain = solve_by_column_generation(random_problem(seed, l2_penalty=0.0), tol=1e-9)
-    assert solve_hybrid(problem, tol=1e-8).objective == pytest.approx(plain.objective, rel=1e-6)
+    assert solve_by_coordinate_descent(problem, tol=1e-8).objective == pytest.approx(
+        plain.objective, rel=1e-6
+    )
 
 
 def test_the_best_objective_never_rises_and_max_iter_is_kept():
@@ -154,12 +156,12 @@ def test_the_best_objective_never_rises_and_max_iter_is_kept():
         objectives.append(state.solution.objective)
         return False
 
-    solution = solve_hybrid(problem, tol=1e-9, max_iter=4, on_round=on_round)
+    solution = solve_by_coordinate_descent(problem, tol=1e-9, max_iter=4, on_round=on_round)
     assert solution.stop_reason == "max-iter"
     assert solution.n_iter == len(objectives) == 4
     assert (np.diff(objectives) <= 1e-15).all()
     assert 0 < solution.dual_bound <= solution.objective
-    assert solve_hybrid(problem, tol=1e-6, deadline=0.0).stop_reason == "time-limit"
+    assert solve_by_coordinate_descent(problem, tol=1e-6, deadline=0.0).stop_reason == "time-limit"
 
 
 def test_a_doubtful_bound_is_lowered():
@@ -170,7 +172,7 @@ def test_a_doubtful_bound_is_lowered():
     problem = Problem(
         gram, y, np.full(30, 1 / 30), np.full(1, 1e-3), l2_penalty=1e-3, center_rows=np.arange(30)
     )
-    solution = solve_hybrid(problem, tol=1e-6)
+    solution = solve_by_coordinate_descent(problem, tol=1e-6)
     assert solution.dual_bound <= by_clarabel_scaled(problem) * (1 + 1e-6)
     doubt = rounding_error(problem, solution)
     assert doubt > 1e-6

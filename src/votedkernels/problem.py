@@ -149,6 +149,14 @@ class Problem:
         """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns, or some centres'."""
         return self.gram.correlate(u * self.y, centers)
 
+    def dual_parts(self, u: FloatArray, v: Terms) -> tuple[FloatArray, float]:
+        """Return what `dual_value` takes beside u: the correlation and the square."""
+        correlation = self.correlate(u)
+        if not self.l2_penalty:
+            return correlation, 0.0
+        pull = self.pull(v)
+        return correlation - pull, self.square(v, pull)
+
     def restricted(self, rows: IntArray, centers: IntArray) -> Problem:
         """Return the problem on some of the rows and centres, with the same penalties."""
         w = self.w[rows]
@@ -164,10 +172,7 @@ class Problem:
         """Return (F, D), recomputed from the data; v is a part of the hybrid norm's dual."""
         u = self.feasible_box(u)
         objective = self.objective(terms, self.decision(terms))
-        if v is None:
-            return objective, self.dual_value(u, self.correlate(u))
-        pull = self.pull(v)
-        return objective, self.dual_value(u, self.correlate(u) - pull, self.square(v, pull))
+        return objective, self.dual_value(u, *self.dual_parts(u, v or Terms.none()))
 
     def empty_vote(self) -> Terms:
         """Return the best vote without kernels: f = 0, or the better constant."""

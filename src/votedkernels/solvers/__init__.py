@@ -9,7 +9,6 @@ from .column_generation import solve_by_column_generation
 from .continuum import solve_over_continuum, with_widths
 from .coordinate_descent import solve_by_coordinate_descent
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
-from .hybrid import solve_hybrid
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
 from .paper_rule import solve_by_paper_rule
@@ -26,9 +25,7 @@ CONVERGENT_SOLVERS = tuple(name for name in SOLVERS if name != "coordinate-desce
 
 
 def solve_problem(solver: str, problem: Problem, **options: Any) -> Solution:
-    """Solve a problem by the solver of that name, and by what its continuum or norm needs."""
-    if problem.l2_penalty > 0:  # by coordinate descent, whose barrier takes a square too
-        return solve_hybrid(problem, **options)
+    """Solve a problem by the solver of that name, over a continuum of widths if it has one."""
     if problem.continuum is not None:
         return solve_over_continuum(problem, SOLVERS[solver], **options)
     return SOLVERS[solver](problem, **options)
@@ -46,7 +43,6 @@ __all__ = [
     "solve_by_coordinate_descent",
     "solve_by_full_lp",
     "solve_by_paper_rule",
-    "solve_hybrid",
     "solve_problem",
     "with_widths",
 ]

@@ -1,17 +1,21 @@
 """Joint steps over a pool of columns, by Newton's method on a smoothed problem.
 
-    min  sum_i w_i xi_i + sum_c l_c (b+_c + b-_c)     s.t.  xi - s + Z (b+ - b-) = 1,   all >= 0
-    max  sum_i u_i     s.t.  u + t = w,   Z^T u + p = l,   -Z^T u + q = l,              all >= 0
+    min  sum_i w_i xi_i + sum_c l_c (b+_c + b-_c) + 1/2 b^T H b,     b = b+ - b-
+         s.t.  xi - s + Z b = 1,     all but b >= 0
+    max  sum_i u_i - 1/2 b^T H b
+         s.t.  u + t = w,     Z^T u - H b + p = l,     -Z^T u + H b + q = l,     all but b >= 0
 
-is the learning problem on the pool and its dual, with columns Z_ic = y_i K_c(x_i) / max |K_c|.
-Its hinges and absolute values are smoothed by logarithms of size mu, which makes
+is the learning problem on the pool and its dual, with columns Z_ic = y_i K_c(x_i) / max |K_c|. H
+is 0 but for the hybrid norm. Hinges and absolute values are smoothed by logarithms of size mu,
+which makes
 
     xi t = s u = b+ p = b- q = mu
 
 at the optimum; all weights of the pool take one Newton step together, and mu goes to zero. The
 point need not satisfy the equations at first, and does so ever better. A step solves
 
-    (D + Z E Z^T) du = r,     D = xi / t + s / u,     E = b+ / p + b- / q
+    D du + Z db = r,             D = xi / t + s / u
+    (E^-1 + H) db - Z^T du = E^-1 f,     E = b+ / p + b- / q
 
 by way of a matrix not much larger than the pool, several times: once to see how far mu can fall,
 once for the step, and as often as correcting the products that lag behind or run ahead makes
@@ -47,41 +51,51 @@ GAIN_OF_CORRECTION = 0.02
 
 #: Parts of a point or a step that belong to one of the four products, in their order.
 Four = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-Solve = Callable[[FloatArray], FloatArray]
+Solve = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray, float]]
 
 
 @dataclass(frozen=True)
 class PoolSolution:
-    """Weights of the pool's (scaled) columns, the intercept, and a dual vector."""
+    """Weights of the pool's (scaled) columns, the intercept, and a dual vector.
+
+    ``dual_weights`` are the part of the dual vector that H has to do with.
+    """
 
     weights: FloatArray
     intercept: float
     dual: FloatArray
+    dual_weights: FloatArray
     n_steps: int
 
 
 def solve_pool(
-    Z: FloatArray, w: FloatArray, penalties: FloatArray, tol: float, balance: FloatArray | None
+    Z: FloatArray,
+    w: FloatArray,
+    penalties: FloatArray,
+    tol: float,
+    balance: FloatArray | None,
+    squared: FloatArray | None = None,
 ) -> PoolSolution:
     """Minimise the hinge loss plus penalties over the columns Z to a relative gap of ``tol``.
 
     ``balance`` holds the labels when there is an intercept: a column without a penalty.
+    ``squared`` is H, None for 0.
     """
-    state = _State(Z, w, penalties, balance)
+    state = _State(Z, w, penalties, balance, squared)
     tol = max(tol, SMALLEST_GAP)
     objective, weights, intercept = np.inf, np.zeros(Z.shape[1]), 0.0
-    bound, dual, n_steps = -np.inf, state.u, 0
+    bound, dual, dual_weights, n_steps = -np.inf, state.u, state.b, 0
     while n_steps < MAX_STEPS:
         n_steps += 1
-        value = state.objective()
+        value, candidate = state.vote()
         if value < objective:
-            objective, weights, intercept = value, state.weights(), state.intercept
-        feasible = state.feasible_dual()
-        if feasible.sum() > bound:
-            bound, dual = float(feasible.sum()), feasible
+            objective, weights, intercept = value, candidate, state.intercept
+        value, shrink = state.dual_value()
+        if value > bound:
+            bound, dual, dual_weights = value, shrink * state.u, shrink * state.b
         if objective - bound <= tol * objective or not state.step():
             break
-    return PoolSolution(weights, intercept, dual, n_steps)
+    return PoolSolution(weights, intercept, dual, dual_weights, n_steps)
 
 
 @dataclass(frozen=True)
@@ -97,9 +111,15 @@ class _State:
     """A point with positive (xi, s, b+, b-) and (t, u, p, q)."""
 
     def __init__(
-        self, Z: FloatArray, w: FloatArray, penalties: FloatArray, balance: FloatArray | None
+        self,
+        Z: FloatArray,
+        w: FloatArray,
+        penalties: FloatArray,
+        balance: FloatArray | None,
+        squared: FloatArray | None,
     ) -> None:
-        self.Z, self.w, self.penalties, self.balance = Z, w, penalties, balance
+        self.Z, self.w, self.penalties = Z, w, penalties
+        self.balance, self.squared = balance, squared
         self.intercept = 0.0
         u = 0.5 * w
         if balance is not None:  # sum_i u_i y_i = 0 from the start
@@ -118,23 +138,38 @@ class _State:
         """The dual vector."""
         return self.dual[1]
 
-    def feasible_dual(self) -> FloatArray:
-        """Return u, scaled down to where |Z^T u| <= l."""
-        excess = float((np.abs(self.u @ self.Z) / self.penalties).max(initial=0.0))
-        return self.u / max(1.0, excess)
+    @property
+    def b(self) -> FloatArray:
+        """The weights, of all columns."""
+        return self.primal[2] - self.primal[3]
 
-    def weights(self) -> FloatArray:
-        """Return b, with 0 where the slack says that a column has no part in the optimum."""
+    def dual_value(self) -> tuple[float, float]:
+        """Return the bound that (u, b) proves, and how far both must shrink for that."""
+        pull = self._pull(self.b)
+        excess = np.abs(self.u @ self.Z - pull) / self.penalties
+        shrink = 1.0 / max(1.0, float(excess.max(initial=0.0)))
+        square = float(self.b @ pull)
+        return shrink * float(self.u.sum()) - 0.5 * shrink**2 * square, shrink
+
+    def vote(self) -> tuple[float, FloatArray]:
+        """Return F on the pool and weights, 0 where a column has no part in the optimum.
+
+        That is told by the slack of its constraint, against its share in F.
+        """
+        b = self.b
         _, _, p, q = self.dual
-        b = self.primal[2] - self.primal[3]
         slack = np.minimum(p, q) / self.penalties
-        return np.where(np.abs(b) * self.penalties > slack * self.w.mean(), b, 0.0)
+        price = np.abs(b) * (self.penalties + np.abs(self._pull(b)))
+        weights = np.where(price > slack * self._objective(b) / len(self.w), b, 0.0)
+        return self._objective(weights), weights
 
-    def objective(self) -> float:
-        """Return F on the pool."""
-        b = self.weights()
+    def _objective(self, b: FloatArray) -> float:
         loss = self.w @ np.maximum(0.0, 1.0 - self._margins(b))
-        return float(loss + self.penalties @ np.abs(b))
+        return float(loss + self.penalties @ np.abs(b) + 0.5 * b @ self._pull(b))
+
+    def _pull(self, b: FloatArray) -> FloatArray:
+        """Return H b."""
+        return np.zeros_like(b) if self.squared is None else self.squared @ b
 
     def _margins(self, b: FloatArray) -> FloatArray:
         margins = self.Z @ b
@@ -146,15 +181,15 @@ class _State:
         n = sum(map(len, products))
         mu = float(sum(product.sum() for product in products)) / n
         try:
-            solve, plain = self._factor()
-            affine = self._direction(solve, plain, _filled(products, 0.0))
+            solve = self._factor()
+            affine = self._direction(solve, _filled(products, 0.0))
             after = sum(float(product.sum()) for product in self._products_after(affine)) / n
             target = mu * min(1.0, (after / mu) ** 3)
             aim: Four = tuple(  # type: ignore[assignment]
                 target - dx * dz for dx, dz in zip(affine.primal, affine.dual, strict=True)
             )
-            move = self._direction(solve, plain, aim)
-            move = self._corrected(solve, plain, aim, move, target)
+            move = self._direction(solve, aim)
+            move = self._corrected(solve, aim, move, target)
         except (linalg.LinAlgError, ValueError):
             return False
         if not all(np.isfinite(part).all() for part in (*move.primal, *move.dual)):
@@ -166,9 +201,7 @@ class _State:
         inside = min(part.min() for part in (*self.primal, *self.dual) if len(part)) > 0
         return bool(inside and max(primal, dual) > 1e-10)
 
-    def _corrected(
-        self, solve: Solve, plain: Solve, aim: Four, move: _Step, target: float
-    ) -> _Step:
+    def _corrected(self, solve: Solve, aim: Four, move: _Step, target: float) -> _Step:
         """Aim anew where products would leave [0.1, 10] target, while that makes longer steps."""
         reach = sum(self._step_lengths(move))
         for _ in range(MAX_CORRECTIONS):
@@ -182,18 +215,18 @@ class _State:
                 )
                 for old, product in zip(aim, self._products_after(move, 1.08, 0.08), strict=True)
             )
-            corrected = self._direction(solve, plain, aim)
+            corrected = self._direction(solve, aim)
             longer = sum(self._step_lengths(corrected))
             if not longer > reach + GAIN_OF_CORRECTION:
                 break
             move, reach = corrected, longer
         return move
 
-    def _factor(self) -> tuple[Solve, Solve]:
-        """Return functions that solve (D + Z E Z^T) x = r, with and without y.x = 0.
+    def _factor(self) -> Solve:
+        """Return a function that solves for (du, db, d intercept).
 
         Rows on the margin have D near 0, and must not be divided by it: they stay in a system
-        of their own, beside one unknown v_c = root(E_c) Z_c.x for each column.
+        of their own, beside one unknown db_c / root(E_c) for each column.
         """
         ratios = [x / z for x, z in zip(self.primal, self.dual, strict=True)]
         D, E = ratios[0] + ratios[1], ratios[2] + ratios[3]
@@ -209,51 +242,53 @@ class _State:
         for rows in blocks(len(D), BLOCK_ROWS):
             part = Z[rows] * root
             pool -= part.T @ (part * inverse[rows, None])
+        if self.squared is not None:
+            pool -= root[:, None] * self.squared * root
         pool[np.diag_indices(n_pool)] -= 1.0
         factors = lu_factors(system)
 
-        def solve(r: FloatArray) -> FloatArray:
-            right = np.concatenate([r[kept], -root * ((r * inverse) @ Z)])
+        def solve(r: FloatArray, freely: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+            right = np.concatenate([r[kept], -root * ((r * inverse) @ Z) - freely / root])
             found = linalg.lu_solve(factors, right, check_finite=False)
-            x = inverse * (r - Z @ (root * found[n_kept:]))
-            x[kept] = found[:n_kept]
-            return np.asarray(x)
+            du = inverse * (r - Z @ (root * found[n_kept:]))
+            du[kept] = found[:n_kept]
+            return du, root * found[n_kept:], 0.0
 
         if self.balance is None:
-            return solve, solve
+            return solve
         y = self.balance
-        y_solved = solve(y)
-        curvature = float(y @ y_solved)
+        y_du, y_db, _ = solve(y, np.zeros(n_pool))
+        curvature = float(y @ y_du)
 
-        def solve_balanced(r: FloatArray) -> FloatArray:
-            x = solve(r)
-            return np.asarray(x - y_solved * (float(y @ x) / curvature))
+        def solve_balanced(
+            r: FloatArray, freely: FloatArray
+        ) -> tuple[FloatArray, FloatArray, float]:
+            du, db, _ = solve(r, freely)
+            constant = float(y @ du) / curvature  # so that y.du = 0
+            return du - constant * y_du, db - constant * y_db, constant
 
-        return solve_balanced, solve
+        return solve_balanced
 
-    def _direction(self, solve: Solve, plain: Solve, aim: Four) -> _Step:
+    def _direction(self, solve: Solve, aim: Four) -> _Step:
         """Return the step on which the four products become ``aim``, to first order."""
-        xi, s, up, down = self.primal
-        t, u, p, q = self.dual
-        correlation = u @ self.Z
+        (xi, s, up, down), (_, u, p, q) = self.primal, self.dual
+        towards = [a / z - x for a, x, z in zip(aim, self.primal, self.dual, strict=True)]
+        missing = 1.0 - (xi - s + self._margins(self.b))
+        correlation = u @ self.Z - self._pull(self.b)
         lacks_p, lacks_q = self.penalties - correlation - p, self.penalties + correlation - q
-        to_xi, to_s = aim[0] / t - xi, aim[1] / u - s
-        to_up = aim[2] / p - up - up / p * lacks_p
-        to_down = aim[3] / q - down - down / q * lacks_q
-        missing = 1.0 - (xi - s + self._margins(up - down))
-        right = missing - to_xi + to_s - self.Z @ (to_up - to_down)
-        du = solve(right)
-        intercept = 0.0
-        if self.balance is not None:
-            y = self.balance
-            intercept = float(y @ plain(right)) / float(y @ plain(y))
-        moved = du @ self.Z
-        return _Step(
-            (to_xi + xi / t * du, to_s - s / u * du, to_up + up / p * moved,
-             to_down - down / q * moved),
-            (-du, du, lacks_p - moved, lacks_q + moved),
-            intercept,
-        )  # fmt: skip
+        E = up / p + down / q
+        freely = towards[2] - up / p * lacks_p - towards[3] + down / q * lacks_q
+        du, db, intercept = solve(missing - towards[0] + towards[1], freely)
+        # Z^T du - H db, which is also (db - f) / E: each where it loses fewer digits
+        gained, given = du @ self.Z, self._pull(db)
+        rather = (np.abs(db) + np.abs(freely)) / E < np.abs(gained) + np.abs(given)
+        change = np.where(rather, (db - freely) / E, gained - given)
+        dual: Four = (-du, du, lacks_p - change, lacks_q + change)
+        primal: Four = tuple(  # type: ignore[assignment]
+            to - x / z * dz
+            for to, x, z, dz in zip(towards, self.primal, self.dual, dual, strict=True)
+        )
+        return _Step(primal, dual, intercept)
 
     def _products_after(
         self, move: _Step, stretch: float = 1.0, more: float = 0.0
@@ -268,6 +303,8 @@ class _State:
     def _step_lengths(self, move: _Step) -> tuple[float, float]:
         primal = min(map(_longest, self.primal, move.primal))
         dual = min(map(_longest, self.dual, move.dual))
+        if self.squared is not None:  # p and q depend on both sides of the problem
+            primal = dual = min(primal, dual)
         return primal, dual
 
 

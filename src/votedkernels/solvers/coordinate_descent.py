@@ -6,8 +6,11 @@ steepest coordinates, some at once, join a pool, and all weights of the pool mov
 Newton steps on a smoothed problem whose smoothing goes to zero (`barrier`). Between rounds, one
 pass over all columns gives the proved gap and the next coordinates. No LP solver takes part.
 
-At the end the pool's answer is known so well that its corner can be read off it: the rows on the
-margin and the columns with a weight determine each other, and are solved for to the last digits.
+With a hybrid norm the pool's answer is that of a quadratic problem, and a column is steep where
+the correlation of the dual vector with it, less the pull of the votes that share its kernel,
+exceeds its penalty. Without one, the pool's answer is at the end known so well that its corner
+can be read off it: the rows on the margin and the columns with a weight determine each other, and
+are solved for to the last digits.
 """
 
 from __future__ import annotations
@@ -56,17 +59,17 @@ def solve_by_coordinate_descent(
     smallest_gap = np.inf
     try:
         pool = Pool(problem)
-        if start is None:
+        if start is None and not problem.l2_penalty:  # whose centres must stay rows
             solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL, deadline=deadline)
             start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
-        u = problem.feasible_box(problem.w)
+        u, v = problem.feasible_box(problem.w), Terms.none()
         if start is not None and len(start.kernels):
             pool.add(start.kernels, start.centers)
-            u = pool.improve(best, tol, 1.0)
+            u, v = pool.improve(best, tol, 1.0)
         for n_iter in count(1):
             u = problem.feasible_box(u)
-            correlation = problem.correlate(u)
-            best.offer_dual(u, correlation)
+            correlation, square = problem.dual_parts(u, v)
+            best.offer_dual(u, correlation, square, v)
             if on_round is not None and on_round(best.round(n_iter)):
                 return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):
@@ -82,7 +85,7 @@ def solve_by_coordinate_descent(
                 return best.verified(n_iter, "precision", tol)
             if not pool.add_steepest(problem.excess(correlation), tol) and not pool.sharpen():
                 return best.verified(n_iter, "precision", tol)
-            u = pool.improve(best, tol, gap)
+            u, v = pool.improve(best, tol, gap)
     except KeyboardInterrupt:
         raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:
@@ -144,19 +147,35 @@ class Pool:
         self.kernels, self.centers = self.kernels[keep], self.centers[keep]
         self.idle, self.scale, self.Z = self.idle[keep], self.scale[keep], self.Z[:, keep]
 
-    def improve(self, best: Incumbent, tol: float, gap: float) -> FloatArray:
-        """Move all weights of the pool jointly; offer the vote; return the dual vector."""
+    def improve(self, best: Incumbent, tol: float, gap: float) -> tuple[FloatArray, Terms]:
+        """Move all weights jointly; offer the vote; return the two parts of the dual vector."""
         problem = self.problem
         penalties = problem.penalties[self.kernels] / self.scale
         balance = problem.y if problem.fit_intercept else None
         wanted = self.accuracy * max(min(tol, 1e-6), min(gap, 1.0) ** 1.5)
-        found = solve_pool(self.Z, problem.w, penalties, wanted, balance)
+        squared = self._squared() if problem.l2_penalty else None
+        found = solve_pool(self.Z, problem.w, penalties, wanted, balance, squared)
         self._offer(best, found)
+        self.idle = np.where(found.weights != 0, 0, self.idle + 1)
+        if squared is not None:  # the answer is no corner
+            weights = found.dual_weights / self.scale
+            return found.dual, Terms(self.kernels, self.centers, weights).nonzero()
         corner = read_off_corner(self.Z, problem.w, penalties, found, balance)
         if corner is not None:
             self._offer(best, corner)
-        self.idle = np.where(found.weights != 0, 0, self.idle + 1)
-        return found.dual if corner is None else corner.dual
+        return found.dual if corner is None else corner.dual, Terms.none()
+
+    def _squared(self) -> FloatArray:
+        """Return rho K_k(c_i, c_j) for scaled columns of one kernel, 0 for those of two."""
+        problem = self.problem
+        assert problem.center_rows is not None
+        out = np.zeros((len(self.kernels), len(self.kernels)))
+        for k in np.unique(self.kernels):
+            mine = np.flatnonzero(self.kernels == k)
+            rows = problem.center_rows[self.centers[mine]]
+            values = problem.gram.columns(self.kernels[mine], self.centers[mine], rows)
+            out[np.ix_(mine, mine)] = 0.5 * problem.l2_penalty * (values + values.T)
+        return out / self.scale / self.scale[:, None]
 
     def _offer(self, best: Incumbent, found: PoolSolution) -> None:
         terms = Terms(self.kernels, self.centers, found.weights / self.scale, found.intercept)
@@ -198,5 +217,9 @@ def read_off_corner(
         return None
     intercept = float(solved.row_dual[-1]) if balance is not None else 0.0
     return PoolSolution(
-        solved.row_dual[: Z.shape[1]], intercept, np.clip(solved.x * unit, 0.0, w), found.n_steps
+        solved.row_dual[: Z.shape[1]],
+        intercept,
+        np.clip(solved.x * unit, 0.0, w),
+        found.dual_weights,
+        found.n_steps,
     )

@@ -2,7 +2,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from votedkernels.solvers.squared_barrier import solve_squared_pool
+from votedkernels.solvers.barrier import solve_pool
 
 
 def random_pool(seed):
@@ -34,7 +34,7 @@ def by_clarabel(Z, w, penalties, squared, balance):
 @pytest.mark.parametrize("seed", range(24))
 def test_a_pool_is_solved_as_by_an_independent_solver(seed):
     Z, w, penalties, squared, balance = random_pool(seed)
-    found = solve_squared_pool(Z, w, penalties, squared, 1e-9, balance)
+    found = solve_pool(Z, w, penalties, 1e-9, balance, squared)
     b = found.weights
     margins = Z @ b if balance is None else Z @ b + balance * found.intercept
     value = w @ np.maximum(0, 1 - margins) + penalties @ np.abs(b) + 0.5 * b @ squared @ b
@@ -43,12 +43,10 @@ def test_a_pool_is_solved_as_by_an_independent_solver(seed):
     assert (found.dual <= w).all()
 
 
-def test_without_a_square_the_answer_is_that_of_the_plain_barrier():
-    from votedkernels.solvers.barrier import solve_pool
-
+def test_a_square_of_zero_is_none():
     Z, w, penalties, _, _ = random_pool(3)
     penalties[:] = 0.01
     plain = solve_pool(Z, w, penalties, 1e-10, None)
-    found = solve_squared_pool(Z, w, penalties, np.zeros((Z.shape[1],) * 2), 1e-10, None)
+    found = solve_pool(Z, w, penalties, 1e-10, None, np.zeros((Z.shape[1],) * 2))
     np.testing.assert_allclose(found.weights, plain.weights, atol=1e-6)
     np.testing.assert_array_equal(found.weights != 0, plain.weights != 0)
