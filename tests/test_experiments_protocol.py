@@ -11,6 +11,7 @@ from votedkernels.experiments.algorithms import (
     COSTS,
     DEGREES,
     PENALTIES,
+    fit_svc,
     run_l1_svm,
     run_l2_svm,
     run_path,
@@ -149,6 +150,28 @@ def test_svc_is_scikit_learns(small):
 def test_svc_at_its_cap_is_recorded(small, monkeypatch):
     monkeypatch.setattr(algorithms, "SVC_MAX_ITER", 3)
     assert set(run_l2_svm(small, "polynomial").status) == {"cap"}
+
+
+def test_capped_iterations_that_repeat_are_not_run_again(small, monkeypatch):
+    monkeypatch.setattr(algorithms, "SVC_MAX_ITER", 40)
+    solved = []
+
+    def fit(K, y, C):
+        solved.append(C)
+        return fit_svc(K, y, C)
+
+    monkeypatch.setattr(algorithms, "fit_svc", fit)
+    out = run_l2_svm(small, "polynomial")
+    capped = [i for i, status in enumerate(out.status) if status == "cap"]
+    K, K_test = ((X @ small.X_train.T + 1) ** 2 for X in (small.X_train, small.X_test))
+    wanted = [i for i in capped if out.settings[i]["degree"] == 2]
+    assert len(wanted) > 3
+    for i in wanted:
+        model, status = fit_svc(K, small.y_train, out.settings[i]["C"])
+        assert status == "cap"
+        assert np.sum(model.predict(K_test) != small.y_test) == out.test_errors[i]
+        assert len(model.support_) == out.n_support[i]
+    assert len(solved) < len(out.settings) - 30
 
 
 def test_kernels_that_overflow_are_a_failure_that_counts_as_wrong():
