@@ -1,0 +1,95 @@
+"""What can be exported, told before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ..classifier import VotedKernelClassifier
+from ..classifier_cv import VotedKernelClassifierCV
+from ..kernels import KernelFamily
+from .errors import ExportError
+from .families import VOTES, parts_of_vote
+from .labels import tensor_of
+
+CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
+#: From here on axes are inputs, and onnxruntime has all that we use in double precision.
+OLDEST_OPSET = 13
+#: Protocol Buffers, in which ONNX is written, end at 2 GiB; a little is kept for the rest.
+LARGEST_BYTES = 2**31 - 2**24
+
+
+def find_classifier(model: Any) -> Any:
+    """Return the classifier at the end of a pipeline, or the model; raise where it is not ours."""
+    classifier = model
+    while isinstance(classifier, Pipeline):
+        classifier = classifier.steps[-1][1]
+    if type(classifier) in CLASSIFIERS:
+        return classifier
+    found = type(model).__name__
+    if classifier is not model:
+        found += f" that ends in {type(classifier).__name__}"
+    if hasattr(model, "best_estimator_"):
+        found += "; export its best_estimator_"
+    raise TypeError(
+        "to_onnx takes a VotedKernelClassifier, a VotedKernelClassifierCV, or a Pipeline that ends "
+        f"in one of these; got {found}."
+    )
+
+
+def check_steps(model: Any) -> None:
+    """Raise where a step of a pipeline before the last is not fitted."""
+    while isinstance(model, Pipeline):
+        for _, step in model.steps[:-1]:
+            if hasattr(step, "fit"):  # "passthrough" has not
+                check_is_fitted(step)
+        model = model.steps[-1][1]
+
+
+def check_classifier(classifier: Any) -> None:
+    """Raise where a classifier of ours cannot be exported."""
+    searched = isinstance(classifier, VotedKernelClassifierCV)
+    check_is_fitted(
+        classifier,
+        "term_weights_",
+        msg="this %(name)s is not fitted; call fit before it is exported"
+        + (", with refit=True." if searched else "."),
+    )
+    for family in classifier.kernels_:
+        if type(family) not in VOTES:
+            raise ExportError(_why_not(family))
+    tensor_of(classifier.classes_)
+    n_features = classifier.n_features_in_
+    n_rows = sum(len(part.support) for part in parts_of_vote(classifier))
+    n_bytes = 8 * n_rows * n_features
+    if n_bytes > LARGEST_BYTES:
+        raise ExportError(
+            f"{n_rows} support vectors of {n_features} features take {n_bytes / 2**30:.1f} GiB as "
+            "dense tables, one for each family, and an ONNX model must be "
+            "smaller than 2 GiB; use larger penalties, fewer families or fewer features."
+        )
+
+
+def check_opset(opset: int) -> None:
+    """Raise where operators would be too old."""
+    if opset < OLDEST_OPSET:
+        raise ExportError(
+            f"target_opset is {opset}, and a vote in double precision needs {OLDEST_OPSET} or more."
+        )
+
+
+def _why_not(family: KernelFamily) -> str:
+    name = type(family).__name__
+    if family.takes_strings:
+        reason = f"{name} compares strings, for which ONNX has no operators"
+    elif family.pairwise:
+        reason = f"the kernel values of {name} are computed outside of the model"
+    else:
+        reason = f"{name} runs Python code, which an ONNX graph cannot hold"
+    known = ", ".join(family.__name__ for family in VOTES)
+    return (
+        f"{reason}; kernel families that can be exported are {known}. Fit with these, or keep the "
+        "model for Python by save_model."
+    )

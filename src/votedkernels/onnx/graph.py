@@ -1,0 +1,49 @@
+"""Nodes and constants of an ONNX graph, each written in one call that gives its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, numpy_helper
+
+
+class Graph:
+    """The part of a graph that one operator of skl2onnx is converted to.
+
+    Parameters
+    ----------
+    scope, container : as skl2onnx gives them to a converter
+    """
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self._scope = scope
+        self._container = container
+
+    def constant(self, values: Any) -> str:
+        """Add an array of numbers, truth values or strings; give its name."""
+        values = np.asarray(values)
+        name: str = self._scope.get_unique_variable_name("constant")
+        if values.dtype.kind == "U":
+            content = [text.encode() for text in values.ravel().tolist()]
+            self._container.add_initializer(name, TensorProto.STRING, values.shape, content)
+        else:
+            # In bytes, so that no digit is lost.
+            tensor = numpy_helper.from_array(np.ascontiguousarray(values))
+            self._container.add_initializer(name, tensor.data_type, values.shape, tensor)
+        return name
+
+    def integers(self, *values: int) -> str:
+        """Add a list of integers, such as axes or indices; give its name."""
+        return self.constant(np.array(values, dtype=np.int64))
+
+    def node(self, operator: str, *inputs: str, into: str | None = None, **attributes: Any) -> str:
+        """Add a node; give the name of what it computes, which is ``into`` if that is given."""
+        result: str = into or self._scope.get_unique_variable_name(operator.lower())
+        name = self._scope.get_unique_operator_name(operator)
+        self._container.add_node(operator, list(inputs), [result], name=name, **attributes)
+        return result
+
+    def columns_before(self, table: str, end: int) -> str:
+        """Add a node that keeps the first columns of a table."""
+        return self.node("Slice", table, *(self.integers(n) for n in (0, end, 1)))
