@@ -24,6 +24,8 @@ myst_enable_extensions = ["dollarmath"]
 
 autosummary_generate = True
 autodoc_typehints = "none"
+# The documentation of the export is built without what the export needs.
+autodoc_mock_imports = ["onnx", "skl2onnx"]
 # Members are listed in the docstring of their class, without a page for each.
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -18,6 +18,7 @@ COMMANDS = {
     "fit": "Fit a model on DATA, a table, and save it.",
     "predict": "Decide on every row of DATA, a table, by MODEL, a file that 'fit' has written.",
     "inspect": "Tell what MODEL, a model file, holds.",
+    "export": "Write MODEL, a model file, as OUTPUT, an ONNX file that runs without Python.",
     "datasets": "List the data sets of the paper, where they are, and download them.",
     "reproduce": "Repeat the paper's experiments and say which of its claims hold.",
     "report": "Write the report of RECORDS, files that 'reproduce' has written.",

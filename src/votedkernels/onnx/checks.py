@@ -9,16 +9,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..classifier import VotedKernelClassifier
 from ..classifier_cv import VotedKernelClassifierCV
-from ..kernels import KernelFamily
 from .errors import ExportError
 from .families import VOTES, parts_of_vote
 from .labels import tensor_of
 
 CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
+OUTPUTS = ("label", "scores")
 #: From here on axes are inputs, and onnxruntime has all that we use in double precision.
 OLDEST_OPSET = 13
 #: Protocol Buffers, in which ONNX is written, end at 2 GiB; a little is kept for the rest.
 LARGEST_BYTES = 2**31 - 2**24
+#: Why a family has no operators in ONNX.
+REASONS = {
+    "Similarity": "it calls a Python function, which an ONNX graph cannot hold",
+    "Precomputed": "its kernel values are computed outside of the model",
+    "EditDistance": "it compares strings, for which ONNX has no operators",
+    "Spectrum": "it compares strings, for which ONNX has no operators",
+}
 
 
 def find_classifier(model: Any) -> Any:
@@ -40,11 +47,15 @@ def find_classifier(model: Any) -> Any:
 
 
 def check_steps(model: Any) -> None:
-    """Raise where a step of a pipeline before the last is not fitted."""
+    """Raise where a step of a pipeline before the last is not fitted, or none at all."""
     while isinstance(model, Pipeline):
-        for _, step in model.steps[:-1]:
-            if hasattr(step, "fit"):  # "passthrough" has not
-                check_is_fitted(step)
+        for name, step in model.steps[:-1]:
+            if step is None or isinstance(step, str):
+                raise ExportError(
+                    f"step {name!r} of the pipeline is {step!r}, which skl2onnx does not know; "
+                    "leave it out."
+                )
+            check_is_fitted(step)
         model = model.steps[-1][1]
 
 
@@ -59,7 +70,7 @@ def check_classifier(classifier: Any) -> None:
     )
     for family in classifier.kernels_:
         if type(family) not in VOTES:
-            raise ExportError(_why_not(family))
+            raise _refusal(type(family).__name__)
     tensor_of(classifier.classes_)
     n_features = classifier.n_features_in_
     n_rows = sum(len(part.support) for part in parts_of_vote(classifier))
@@ -72,24 +83,30 @@ def check_classifier(classifier: Any) -> None:
         )
 
 
+def check_family(name: str) -> None:
+    """Raise where a kernel family, by the name of its class, cannot be exported."""
+    if name not in [family.__name__ for family in VOTES]:
+        raise _refusal(name)
+
+
+def _refusal(name: str) -> ExportError:
+    reason = REASONS.get(name, "it is a family of your own, whose operators are not known")
+    exported = ", ".join(family.__name__ for family in VOTES)
+    return ExportError(
+        f"a model with {name} cannot be exported: {reason}. Use it in Python, from a file of "
+        f"save_model, or fit with families that can be exported: {exported}."
+    )
+
+
+def check_input_name(name: str) -> None:
+    """Raise where the input would have no name, or that of an output."""
+    if not name or name in OUTPUTS:
+        raise ExportError(f"input_name is {name!r}; it must not be empty, nor one of {OUTPUTS}.")
+
+
 def check_opset(opset: int) -> None:
     """Raise where operators would be too old."""
     if opset < OLDEST_OPSET:
         raise ExportError(
-            f"target_opset is {opset}, and a vote in double precision needs {OLDEST_OPSET} or more."
+            f"opset {opset} is too old; a vote in double precision needs {OLDEST_OPSET} or newer."
         )
-
-
-def _why_not(family: KernelFamily) -> str:
-    name = type(family).__name__
-    if family.takes_strings:
-        reason = f"{name} compares strings, for which ONNX has no operators"
-    elif family.pairwise:
-        reason = f"the kernel values of {name} are computed outside of the model"
-    else:
-        reason = f"{name} runs Python code, which an ONNX graph cannot hold"
-    known = ", ".join(family.__name__ for family in VOTES)
-    return (
-        f"{reason}; kernel families that can be exported are {known}. Fit with these, or keep the "
-        "model for Python by save_model."
-    )

@@ -16,7 +16,7 @@ from onnx import TensorProto
 from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType
 
-from .checks import CLASSIFIERS, check_classifier, check_opset
+from .checks import CLASSIFIERS, OLDEST_OPSET, OUTPUTS, check_classifier, check_opset
 from .errors import ExportError
 from .families import VOTES, dense_rows, parts_of_vote
 from .graph import Graph
@@ -42,15 +42,16 @@ def register() -> None:
 def declare_outputs(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
     """Declare the operator of a classifier, with ``label`` and, unless declined, ``scores``."""
     opset = scope.target_opset
-    check_opset(opset[""] if isinstance(opset, dict) else opset)
+    check_opset(opset.get("", OLDEST_OPSET) if isinstance(opset, dict) else opset)
     check_classifier(model)
     options = scope.get_options(model, {"scores": True})
     operator = scope.declare_local_operator(f"VotedKernels{type(model).__name__}", model)
     operator.inputs = inputs
+    operator.is_declared_by_us = True
     _, label_type = tensor_of(model.classes_)
-    operator.outputs.append(scope.declare_local_variable("label", label_type()))
+    operator.outputs.append(scope.declare_local_variable(OUTPUTS[0], label_type()))
     if options["scores"]:
-        operator.outputs.append(scope.declare_local_variable("scores", DoubleTensorType()))
+        operator.outputs.append(scope.declare_local_variable(OUTPUTS[1], DoubleTensorType()))
     return operator.outputs
 
 
@@ -75,6 +76,13 @@ def set_output_types(operator: Any) -> None:
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Write the nodes."""
     graph, model = Graph(scope, container), operator.raw_operator
+    # Converters of other estimators, such as CalibratedClassifierCV, declare the operators within
+    # as if all classifiers had the same outputs, and their graphs can be wrong without an error.
+    if not hasattr(operator, "is_declared_by_us"):
+        raise ExportError(
+            f"this {type(model).__name__} is inside of another estimator; export it alone or as "
+            "the last step of a Pipeline, and of a search its best_estimator_."
+        )
     X = _rows(graph, operator.inputs)
     votes = graph.constant(np.asarray(model.intercept_, dtype=np.float64)[None, :])
     parts = parts_of_vote(model)

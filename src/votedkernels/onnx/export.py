@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from onnx import ModelProto, helper
+from onnx import ModelProto, checker, helper, shape_inference
 from skl2onnx import convert_sklearn
 from skl2onnx.common.data_types import DoubleTensorType
-from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
 
-from .checks import check_classifier, check_steps, find_classifier
+from .checks import check_classifier, check_input_name, check_steps, find_classifier
 from .errors import ExportError
+
+#: What skl2onnx raises for what it does not know, and onnx for a graph that is wrong.
+CANNOT = (RuntimeError, checker.ValidationError, shape_inference.InferenceError)
 
 
 def to_onnx(
@@ -61,6 +63,7 @@ def to_onnx(
     ['label', 'scores']
     """
     classifier = find_classifier(model)
+    check_input_name(input_name)
     check_steps(model)
     check_classifier(classifier)
     try:
@@ -73,9 +76,11 @@ def to_onnx(
             options={id(classifier): {"scores": scores}},
             target_opset=target_opset,
         )
-    except (MissingConverter, MissingShapeCalculator) as error:
+        # It has steps whose graphs, in double precision, no runtime accepts.
+        checker.check_model(result, full_check=True)
+    except CANNOT as error:
         reason = str(error).strip().partition("\n")[0]
-        raise ExportError(f"skl2onnx cannot convert a step of the pipeline: {reason}") from error
+        raise ExportError(f"skl2onnx cannot convert this model: {reason}") from error
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         helper.set_model_props(result, {"feature_names": json.dumps([str(n) for n in names])})

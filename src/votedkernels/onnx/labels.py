@@ -26,7 +26,8 @@ TYPES: dict[str, tuple[Any, Any]] = {
 
 def tensor_of(classes: Any) -> tuple[Any, Any]:
     """Return labels as ONNX can have them, and their type in skl2onnx."""
-    values = np.array(classes.tolist())
+    # Strings may be objects, or of a newer dtype; NumPy tells them by their values.
+    values = classes if classes.dtype.kind in TYPES else np.array(classes.tolist())
     if values.dtype.kind in TYPES:
         dtype, tensor_type = TYPES[values.dtype.kind]
         converted = values.astype(dtype, copy=False)

@@ -1,0 +1,82 @@
+"""``votedkernels export``: from a model file to ONNX."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.table import Table
+
+from votedkernels import load_model, read_summary
+from votedkernels.cli.console import messages, output, printable
+from votedkernels.whole_files import writing_whole
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("onnx_path", metavar="OUTPUT", type=click.Path(path_type=Path))
+@click.option("--input-name", default="X", show_default=True, help="The name of the input.")
+@click.option("--no-scores", is_flag=True, help="Leave out the scores, and give labels only.")
+@click.option(
+    "--opset",
+    type=click.IntRange(1),
+    help="The version of the ONNX operators; old runtimes need small ones.  "
+    "[default: the newest that skl2onnx knows]",
+)
+@click.help_option(help="Show this message and exit.")
+def export(
+    model: Path, onnx_path: Path, input_name: str, no_scores: bool, opset: int | None
+) -> None:
+    """Write MODEL, a model file, as OUTPUT, an ONNX file that runs without Python.
+
+    It takes rows of doubles, with the features in the order that is told, and gives labels and
+    scores. The scaling of the features is part of it. It needs pip install 'votedkernels[onnx]'.
+    """
+    check_place(model, onnx_path)
+    try:
+        from votedkernels.onnx import check_family, to_onnx
+    except ImportError as error:
+        raise click.ClickException(str(error)) from error
+    summary = read_summary(model)
+    for kernel in summary["kernels"]:
+        check_family(kernel["family"])
+    exported = to_onnx(
+        load_model(model), input_name=input_name, scores=not no_scores, target_opset=opset
+    )
+    content = exported.SerializeToString()
+    with writing_whole(onnx_path) as file:
+        file.write(content)
+    output().print(describe(exported, summary, len(content)))
+    messages().print(f"The ONNX model is {onnx_path}.", soft_wrap=True, markup=False)
+
+
+def check_place(model: Path, onnx_path: Path) -> None:
+    """Raise where a file could not be written, or the model would be lost, before the work."""
+    if onnx_path.is_dir():
+        raise click.ClickException(f"{onnx_path} is a folder; name a file to write to.")
+    if not onnx_path.parent.is_dir():
+        raise click.ClickException(f"{onnx_path}: there is no folder {onnx_path.parent}.")
+    if onnx_path.exists() and model.exists() and onnx_path.samefile(model):
+        raise click.ClickException(f"{onnx_path} is the model file; name another to write to.")
+
+
+def describe(exported: Any, summary: dict[str, Any], n_bytes: int) -> Table:
+    """Return the table of what goes into the graph and what comes out."""
+    table = Table(box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    names = summary["feature_names"]
+    width = f"{summary['n_features']} features, which have no names"
+    rows = {
+        "input": exported.graph.input[0].name,
+        "columns": width if names is None else ", ".join(names),
+        "outputs": ", ".join(value.name for value in exported.graph.output),
+        "classes": ", ".join(map(str, summary["classes"])),
+        "scaling": summary["scaling"] or "none",
+        "support vectors": summary["n_support"],
+        "opset": next(entry.version for entry in exported.opset_import if entry.domain == ""),
+        "bytes": n_bytes,
+    }
+    for name, value in rows.items():
+        table.add_row(name, printable(value))
+    return table
