@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+from .distributed import is_dask, prepare_training
 from .fitted import describe_solutions, warn_user
 from .named_families import NamedFamiliesMixin
 from .problem import Problem
@@ -170,7 +171,7 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
             Training rows; a square kernel matrix for ``Precomputed()``; any objects for
-            ``Similarity``.
+            ``Similarity``; a Dask array for rows on a cluster.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -184,7 +185,8 @@ class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin)
         check_parameters(self, SOLVERS)
         deadline = None if self.time_limit is None else started + self.time_limit
         with single_blas_thread():
-            training = Training.prepare(self, X, y, sample_weight, deadline=deadline)
+            prepare = prepare_training if is_dask(X) else Training.prepare
+            training = prepare(self, X, y, sample_weight, deadline=deadline)
             problems = training.problems(self.complexity_penalty, self.l1_penalty, self.l2_penalty)
             if self.solver == "lp":
                 check_memory_of_full_lp(problems[0], self.memory_limit)

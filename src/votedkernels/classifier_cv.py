@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from .classifier import VotedKernelClassifier
+from .distributed import refuse_dask
 from .fold_scores import FoldResult, score_fold
 from .kernel_path import refuse_continuum
 from .kernels import clone_families
@@ -184,6 +185,7 @@ class VotedKernelClassifierCV(CallbackSupportMixin, VoteMixin, NamedFamiliesMixi
         for _, estimator in alternatives:
             check_parameters(estimator, SOLVERS)
             refuse_continuum(estimator.kernels, "VotedKernelClassifierCV")
+        refuse_dask(X, "VotedKernelClassifierCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
         X = validate_rows(self, X, families, reset=True)
         classes, codes = validate_labels(X, y)

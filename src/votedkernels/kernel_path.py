@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .classifier import VotedKernelClassifier
+from .distributed import refuse_dask
 from .kernels import clone_families
 from .kernels.base import FloatArray, take_rows
 from .path import DEFAULT_PENALTIES, Grid, solve_grid
@@ -68,6 +69,7 @@ def voted_kernel_path(
     if estimator.solver != "column-generation":
         raise ValueError("voted_kernel_path has one solver, 'column-generation'.")
     refuse_continuum(kernels, "voted_kernel_path")
+    refuse_dask(X, "voted_kernel_path")
     lambdas = check_penalties(complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES)
     betas = check_penalties(l1_penalties, "l1_penalties", DEFAULT_PENALTIES)
     limit = estimator.time_limit

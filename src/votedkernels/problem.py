@@ -65,6 +65,19 @@ class Continuum:
 
 
 @dataclass(frozen=True)
+class Prices:
+    """What one pass over all columns tells of a dual vector.
+
+    ``bound`` is the lower bound that it proves, ``excess`` how far columns violate their dual
+    constraint (see `Problem.excess`): those of all centres, or of ``centers``, the worst.
+    """
+
+    bound: float
+    excess: FloatArray
+    centers: IntArray | None
+
+
+@dataclass(frozen=True)
 class Problem:
     """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties."""
 
@@ -148,6 +161,12 @@ class Problem:
     def correlate(self, u: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns, or some centres'."""
         return self.gram.correlate(u * self.y, centers)
+
+    def price(self, u: FloatArray) -> Prices:
+        """Return the prices of all columns for a u in the box: one pass."""
+        correlation, centers = self.gram.worst_columns(u * self.y, self.penalties)
+        excess = self.excess(correlation, centers)
+        return Prices(float(u.sum()) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
 
     def dual_parts(self, u: FloatArray, v: Terms) -> tuple[FloatArray, float]:
         """Return what `dual_value` takes beside u: the correlation and the square."""

@@ -80,22 +80,23 @@ def measure_with_errors(
     sample_weight : array of shape (n_rows,)
         Raw weights; they count repetitions.
     """
-    if _are_numbers(spec):
+    if are_numbers(spec):
         values = _given_complexities(spec, gram)
         return values, np.zeros_like(values)
     parts = [
         measure.measure_with_errors(gram, f, sample_weight)
-        for f, measure in enumerate(_by_family(spec, gram))
+        for f, measure in enumerate(measures_by_family(spec, len(gram.families)))
     ]
     return np.concatenate([r for r, _ in parts]), np.concatenate([error for _, error in parts])
 
 
 def admitted_columns(spec: Any, gram: Gram, sample_weight: FloatArray) -> NDArray[np.bool_] | None:
     """Return which columns (k, j) the measures let vote; None for all."""
-    if _are_numbers(spec):
+    if are_numbers(spec):
         return None
     masks = [
-        measure.admits(gram, f, sample_weight) for f, measure in enumerate(_by_family(spec, gram))
+        measure.admits(gram, f, sample_weight)
+        for f, measure in enumerate(measures_by_family(spec, len(gram.families)))
     ]
     if all(mask is None for mask in masks):
         return None
@@ -105,8 +106,8 @@ def admitted_columns(spec: Any, gram: Gram, sample_weight: FloatArray) -> NDArra
     ])  # fmt: skip
 
 
-def _by_family(spec: Any, gram: Gram) -> list[ComplexityMeasure]:
-    n_families = len(gram.families)
+def measures_by_family(spec: Any, n_families: int) -> list[ComplexityMeasure]:
+    """Return the measure of each family."""
     if isinstance(spec, Sequence) and not isinstance(spec, str):
         if len(spec) != n_families:
             raise ValueError(
@@ -117,7 +118,8 @@ def _by_family(spec: Any, gram: Gram) -> list[ComplexityMeasure]:
     return [resolve_measure(spec)] * n_families
 
 
-def _are_numbers(spec: Any) -> bool:
+def are_numbers(spec: Any) -> bool:
+    """Whether complexities are given as numbers, one per kernel."""
     if isinstance(spec, np.ndarray):
         return True
     return isinstance(spec, Sequence) and len(spec) > 0 and all(isinstance(r, Real) for r in spec)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, KernelFamily
 from ..kernels.gram import Gram
 
 
@@ -34,18 +34,27 @@ class ComplexityMeasure(BaseEstimator):
 
 def positive_diagonal(gram: Gram, f: int, *, measure: str) -> FloatArray:
     """Return K_k(x_i, x_i) of a family that is positive definite; raise where it is not."""
-    family = gram.families[f]
+    require_positive_definite(gram.families[f], measure=measure)
+    diagonal = gram.diagonal(f)
+    require_positive(diagonal.min(axis=1), gram.families[f])
+    return diagonal
+
+
+def require_positive_definite(family: KernelFamily, *, measure: str) -> None:
+    """Raise for a family that does not declare itself positive definite."""
     if not family.is_positive_definite:
         raise ValueError(
             f"complexity {measure!r} needs positive definite kernels, and "
             f"{family.names_[0]} does not declare itself so; use complexity='massart', or "
             "declare it (positive_definite=True) if it is."
         )
-    diagonal = gram.diagonal(f)
-    if diagonal.min(initial=0.0) < 0:
-        k = int(np.argmin(diagonal.min(axis=1)))
+
+
+def require_positive(smallest: FloatArray, family: KernelFamily) -> None:
+    """Raise where the smallest K_k(x_i, x_i) of a member disproves that it is."""
+    if smallest.min() < 0:
+        k = int(np.argmin(smallest))
         raise ValueError(
             f"kernel {family.names_[k]} is declared positive definite but K(x, x) = "
-            f"{diagonal[k].min():.3g} at a training row; use complexity='massart'."
+            f"{smallest[k]:.3g} at a training row; use complexity='massart'."
         )
-    return diagonal

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 from ..kernels.gram import Gram
-from .base import ComplexityMeasure, positive_diagonal
+from .base import ComplexityMeasure, require_positive, require_positive_definite
 
 
 class Trace(ComplexityMeasure):
@@ -14,10 +14,10 @@ class Trace(ComplexityMeasure):
 
     def measure(self, gram: Gram, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return kappa sqrt(trace) / m."""
-        diagonal = positive_diagonal(gram, f, measure="trace")
-        kappa = np.sqrt(diagonal.max(axis=1))
-        trace = diagonal @ sample_weight
-        return np.asarray(kappa * np.sqrt(trace) / sample_weight.sum())
+        require_positive_definite(gram.families[f], measure="trace")
+        smallest, largest, trace = gram.diagonal_range(f, sample_weight)
+        require_positive(smallest, gram.families[f])
+        return np.asarray(np.sqrt(largest) * np.sqrt(trace) / sample_weight.sum())
 
 
 class Dimension(ComplexityMeasure):
@@ -32,7 +32,7 @@ class Dimension(ComplexityMeasure):
                 f"complexity 'dimension' needs polynomial kernels, and {family.names_[0]} has no "
                 "feature space of finite dimension; use complexity='trace' or 'massart'."
             )
-        kappa_squared = gram.diagonal(f).max(axis=1)
+        _, kappa_squared, _ = gram.diagonal_range(f, sample_weight)
         dimensions = [dimension(k) for k in range(family.n_kernels)]
         return np.asarray(kappa_squared * np.sqrt(dimensions))
 

@@ -121,6 +121,16 @@ class Gram:
 
         return np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
 
+    def worst_columns(
+        self, v: FloatArray, penalties: FloatArray
+    ) -> tuple[FloatArray, IntArray | None]:
+        """Return `correlate` of all centres, or of some and which: those of largest |.| / L_k.
+
+        Where the centres are elsewhere, only columns that may be of use come from there; the
+        largest ratio of all is always among them.
+        """
+        return self.correlate(v), None
+
     def _right_factors(self, active: IntArray) -> list[FloatArray | None]:
         """Return the factor of some rows in the base of each family, where that is a product."""
         factors: list[FloatArray | None] = []
@@ -147,6 +157,15 @@ class Gram:
                 yield rows, np.ascontiguousarray(self._base(f, active[rows], chosen).T)
             else:
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows `restricted` should be asked for at most."""
+        return self.n_rows
+
+    def at_hand(self) -> Gram:
+        """Return a copy with all rows and centres in this process."""
+        return copy(self)
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Gram:
         """Return the same kernels over some of the rows and centres."""
@@ -223,6 +242,15 @@ class Gram:
                 out[block, terms] = self.families[f].columns(base, members, positions)
         return out
 
+    def sums(self, v: FloatArray, kernels: IntArray, centers: IntArray) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j) for the columns (kernels[t], centers[t]) only."""
+        active = np.flatnonzero(v)
+        total = np.zeros(len(kernels))
+        for block in blocks(len(active), BLOCK_ROWS):
+            rows = active[block]
+            total += v[rows] @ self.columns(kernels, centers, rows)
+        return total
+
     def vote(
         self,
         kernels: IntArray,
@@ -271,6 +299,11 @@ class Gram:
     def diagonal(self, f: int) -> FloatArray:
         """Return K_k(x_i, x_i) for the members of family f, shape (n_members, n_rows)."""
         return self.families[f].diagonal(self.X, self.itself)
+
+    def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the smallest and the largest K_k(x_i, x_i) of each member, and their sum."""
+        diagonal = self.diagonal(f)
+        return diagonal.min(axis=1), diagonal.max(axis=1), diagonal @ weights
 
     def members_of(self, f: int) -> IntArray:
         """Return the numbers of the kernels of family f."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 from ..kernels.gram import OutOfTime
-from ..problem import Problem, Terms
+from ..problem import Prices, Problem, Terms
 from ..solution import Solution
 from .coordinate_descent import solve_by_coordinate_descent
 from .incumbent import Incumbent, Round, SolverInterrupted
@@ -88,8 +88,8 @@ def solve_by_column_generation(
             u = improve(master, best, u)
         for n_iter in count(1):
             u = problem.feasible_box(u)
-            correlation = problem.correlate(u)
-            best.offer_dual(u, correlation)
+            prices = problem.price(u)
+            best.offer_dual(u, prices.bound)
             if on_round is not None and on_round(best.round(n_iter)):
                 return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):
@@ -102,12 +102,11 @@ def solve_by_column_generation(
                 objective, bound, last_gain = best.objective, best.dual_bound, n_iter
             elif n_iter - last_gain >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN):
                 return best.verified(n_iter, "precision", tol)
-            excess = problem.excess(correlation)
-            if not master.add_worst(excess, tol):
+            if not master.add_worst(prices.excess, tol, prices.centers):
                 return best.verified(n_iter, "precision", tol)
             u = improve(master, best, u)
             if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
-                u = price_candidates(master, best, u, excess, tol)
+                u = price_candidates(master, best, u, prices, tol)
     except KeyboardInterrupt:
         raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:
@@ -138,7 +137,7 @@ def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:
 
 
 def price_candidates(
-    master: Master, best: Incumbent, u: FloatArray, excess: FloatArray, tol: float
+    master: Master, best: Incumbent, u: FloatArray, prices: Prices, tol: float
 ) -> FloatArray:
     """Go on with the most promising centres only, while these have violated columns.
 
@@ -146,7 +145,9 @@ def price_candidates(
     """
     problem = master.problem
     n_candidates = max(FEWEST_CANDIDATES, problem.gram.n_centers // CANDIDATES_RATIO)
-    candidates = np.argsort(-excess.max(axis=0), kind="stable")[:n_candidates]
+    candidates = np.argsort(-prices.excess.max(axis=0), kind="stable")[:n_candidates]
+    if prices.centers is not None:
+        candidates = prices.centers[candidates]
     for _ in range(CANDIDATE_ROUNDS):
         u = problem.feasible_box(u)
         local = problem.excess(problem.correlate(u, candidates), candidates)

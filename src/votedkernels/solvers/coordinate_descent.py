@@ -69,7 +69,7 @@ def solve_by_coordinate_descent(
         for n_iter in count(1):
             u = problem.feasible_box(u)
             correlation, square = problem.dual_parts(u, v)
-            best.offer_dual(u, correlation, square, v)
+            best.offer_dual(u, problem.dual_value(u, correlation, square), v)
             if on_round is not None and on_round(best.round(n_iter)):
                 return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):

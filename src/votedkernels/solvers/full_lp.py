@@ -93,7 +93,7 @@ def solve_by_full_lp(
             terms = Terms(kernels, centers, weights, intercept).nonzero()
             best.offer_vote(terms, problem.decision(terms))
             u = problem.feasible_box(-result.row_dual * unit)
-            best.offer_dual(u, problem.correlate(u))
+            best.offer_dual(u, problem.dual_value(u, problem.correlate(u)))
             if on_round is not None:
                 on_round(best.round(1))
     except KeyboardInterrupt:

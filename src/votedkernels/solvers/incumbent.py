@@ -59,15 +59,8 @@ class Incumbent:
         if objective < self.objective:
             self.terms, self.objective = terms.nonzero(), objective
 
-    def offer_dual(
-        self,
-        u: FloatArray,
-        correlation: FloatArray,
-        square: float = 0.0,
-        terms: Terms | None = None,
-    ) -> None:
-        """Keep a dual vector (in its box) if it is the best so far."""
-        bound = self.problem.dual_value(u, correlation, square)
+    def offer_dual(self, u: FloatArray, bound: float, terms: Terms | None = None) -> None:
+        """Keep a dual vector (in its box) and the bound it proves if that is the best so far."""
         if bound > self.dual_bound:
             self.dual, self.dual_bound, self.dual_terms = u, bound, terms
 

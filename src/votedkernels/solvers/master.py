@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.gram import BLOCK_ROWS, blocks
 from ..problem import Problem, Terms
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram
 from .lp import solve_lp
@@ -147,7 +146,9 @@ class Master:
         problem = self.problem
         free, high = self._choose_rows()
         self._forget_rows(free)
-        offset = self._offset(np.flatnonzero(high))
+        # what the samples fixed at u = w add to the pool's rows
+        fixed = np.where(high, problem.y * problem.w, 0.0)
+        offset = problem.gram.sums(fixed, self.kernels, self.centers)
         while True:
             answer = self._solve_restricted(free, high, offset)
             if answer is None:
@@ -202,15 +203,6 @@ class Master:
         near = np.zeros_like(among)
         near[rows[np.argpartition(distance, n_near)[:n_near]]] = True
         return near
-
-    def _offset(self, fixed: IntArray) -> FloatArray:
-        """Return what the samples fixed at u = w add to the pool's rows."""
-        weights = (self.problem.y * self.problem.w)[fixed]
-        total = np.zeros(len(self.kernels))
-        for block in blocks(len(fixed), BLOCK_ROWS):
-            columns = self.problem.gram.columns(self.kernels, self.centers, fixed[block])
-            total += weights[block] @ columns
-        return total
 
     def _forget_rows(self, keep: NDArray[np.bool_]) -> None:
         """Drop stored values of rows that are no longer needed, where they are many."""

@@ -57,7 +57,8 @@ def solve_by_paper_rule(
             u = np.where(margins < 1 - ROUNDING, problem.w, 0.0)
             correlation = problem.correlate(u)
             feasible = problem.feasible_box(u)
-            best.offer_dual(feasible, problem.correlate(feasible) if intercept else correlation)
+            of_feasible = problem.correlate(feasible) if intercept else correlation
+            best.offer_dual(feasible, problem.dual_value(feasible, of_feasible))
             if on_round is not None and on_round(best.round(n_iter)):
                 return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):

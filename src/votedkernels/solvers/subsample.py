@@ -18,7 +18,7 @@ def solve_subsample(
     problem: Problem, solve: Callable[[Problem], Solution], *, smallest: int
 ) -> Terms | None:
     """Return the vote of a quarter of the rows; None where these are fewer than ``smallest``."""
-    n_rows = problem.n_rows // SUBSAMPLE_RATIO
+    n_rows = min(problem.n_rows // SUBSAMPLE_RATIO, problem.gram.most_rows)
     if n_rows < smallest:
         return None
     random = np.random.default_rng(0)
