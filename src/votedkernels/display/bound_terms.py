@@ -206,6 +206,7 @@ class BoundDisplay:
                 for name, bound in zip(names, self.bounds, strict=True)
             ],
         )
+        ax.tick_params(axis="x", length=0, pad=8)  # an error of 0 is marked on the axis
         # One bar alone would be as wide as the picture.
         around = max(0.5, 1.6 - 0.5 * len(places))
         ax.set_xlim(-around, len(places) - 1 + around)
