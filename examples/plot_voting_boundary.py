@@ -24,7 +24,7 @@ model = VotedKernelClassifier(
     [Polynomial(degrees=(1, 2, 3)), Gaussian(gammas=(1.0, 3.0))], l1_penalty=3e-3
 ).fit(X, y)
 print(f"{len(model.support_)} of {len(X)} rows vote")
-VotingBoundaryDisplay.from_estimator(model, X, y)
+display = VotingBoundaryDisplay.from_estimator(model, X, y)
 
 # %%
 # Three classes
@@ -40,5 +40,5 @@ model = VotedKernelClassifier(
     [Polynomial(degrees=(1, 2, 3)), Gaussian(gammas=(1.0, 3.0))], l1_penalty=3e-3
 ).fit(X, y)
 print(f"{len(model.support_)} of {len(X)} rows vote")
-VotingBoundaryDisplay.from_estimator(model, X, y)
+display = VotingBoundaryDisplay.from_estimator(model, X, y)
 plt.show()
