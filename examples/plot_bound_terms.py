@@ -1,34 +1,25 @@
-"""The terms of the guarantee, stacked, next to the test error, as the sample grows.
+"""
+The terms of the guarantee
+==========================
 
-Two problems: one whose classes lie far apart, and the waveform problem, whose classes overlap.
-Rows have length one, so that the radius is known. Takes some ten seconds.
-
-    python examples/plot_bound_terms.py docs/images/bound_terms.png
+``generalization_bound`` bounds the probability of error on new rows. Its terms are stacked here,
+next to the test error, as the sample grows. A bound of 1 or more says nothing.
 """
 
-import argparse
-from pathlib import Path
-
-import matplotlib
-import numpy as np
+import matplotlib.pyplot as plt
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import normalize
 
-from votedkernels import Polynomial, VotedKernelClassifier
+from votedkernels import BoundDisplay, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 SAMPLE_SIZES = (1_000, 4_000, 16_000, 64_000)
 N_TEST = 50_000
-TERMS = {
-    "margin error": "#33608c",
-    "complexity": "#e2a23b",
-    "star hull": "#8d6a9f",
-    "sampling the vote": "#b5495b",
-    "confidence": "#9dbf9e",
-}
+
+# %%
+# Two problems: one whose classes lie far apart, and the waveform problem, whose classes overlap.
+# Every row is scaled to length one by itself, so that the radius is known; a scaler that is fitted
+# on the sample would void the guarantee.
 
 
 def far_apart(n, seed):
@@ -44,7 +35,9 @@ def waveform(n, seed):
     return normalize(X - X.mean(axis=1, keepdims=True)), y
 
 
-PROBLEMS = {"Classes far apart": far_apart, "Waveform: classes overlap": waveform}
+# %%
+# One simple kernel and a large ``l1_penalty``, which keeps the sum of the weights small and so the
+# margins wide.
 
 
 def bounds_and_errors(draw):
@@ -63,53 +56,18 @@ def bounds_and_errors(draw):
     return bounds, errors
 
 
-def draw_panel(axes, bounds, errors):
-    """Stack the terms, mark the test error, and say where the bound is vacuous."""
-    places = np.arange(len(bounds))
-    floor = np.zeros(len(bounds))
-    for name, colour in TERMS.items():
-        heights = np.array([bound.terms.get(name, 0.0) for bound in bounds])
-        if heights.any():
-            axes.bar(places, heights, 0.62, bottom=floor, color=colour, label=name, zorder=2)
-            floor += heights
-    for place, bound in zip(places, bounds, strict=True):
-        axes.text(place, bound.value + 0.02, f"{bound.value:.2f}", ha="center", va="bottom")
-    axes.plot(
-        places, errors, "D", color="white", markeredgecolor="black", markeredgewidth=1.4,
-        markersize=8, label="test error", zorder=4, clip_on=False,
-    )  # fmt: skip
-    axes.axhline(1.0, color="black", linestyle=(0, (4, 3)), linewidth=1.2, zorder=3)
-    axes.text(len(bounds) - 0.55, 1.02, "vacuous above", ha="right", va="bottom", style="italic")
-    axes.set_xticks(places, [f"{bound.n_samples:,}" for bound in bounds])
-    axes.set(xlabel="samples", xlim=(-0.5, len(bounds) - 0.5), ylim=(0, 1.65))
-    axes.grid(axis="y", alpha=0.25, zorder=0)
-    axes.spines[["top", "right"]].set_visible(False)
+# %%
+# The bound falls as the sample grows. Most of what lies above the margin error is confidence, which
+# pays for all the votes that could have been learnt.
 
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "output", type=Path, nargs="?", default=Path("bound_terms.png"), help="the picture"
-    )
-    arguments = parser.parse_args()
-
-    plt.rcParams.update({"font.size": 13, "axes.titlesize": 14})
-    figure, panels = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
-    for axes, (title, draw) in zip(panels, PROBLEMS.items(), strict=True):
-        bounds, errors = bounds_and_errors(draw)
-        draw_panel(axes, bounds, errors)
-        axes.set_title(title)
-        for bound, error in zip(bounds, errors, strict=True):
-            print(f"{title}: test error {error:.4f}\n{bound}\n")
-    panels[0].set_ylabel("bound of the error, by term")
-    handles = {}
-    for axes in panels:
-        drawn, labels = axes.get_legend_handles_labels()
-        handles.update(zip(labels, drawn, strict=True))
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(handles))
-    figure.savefig(arguments.output, dpi=110)
-    print(f"wrote {arguments.output}")
-
-
-if __name__ == "__main__":
-    main()
+problems = {"Classes far apart": far_apart, "Waveform: classes overlap": waveform}
+figure, panels = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True, layout="constrained")
+for ax, (title, draw) in zip(panels, problems.items(), strict=True):
+    bounds, errors = bounds_and_errors(draw)
+    BoundDisplay.from_bounds(bounds, errors=errors, ax=ax)
+    ax.set_title(title)
+    print(f"{title}, {bounds[-1].n_samples} rows: test error {errors[-1]:.4f}\n{bounds[-1]}\n")
+panels[0].get_legend().remove()  # the colours are the same
+panels[1].set_ylabel("")
+panels[0].set_ylim(0, 1.75)
+plt.show()

@@ -50,6 +50,11 @@ def test_everything_public_exists():
         assert hasattr(votedkernels, name), name
 
 
+def test_everything_public_is_in_the_reference():
+    listed = set(re.findall(r"^   (\w+)$", read("docs/api.rst"), flags=re.MULTILINE))
+    assert set(votedkernels.__all__) - {"__version__"} <= listed
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", ".ci/run"])
 def test_make_targets_that_are_named_exist(name):
     named = set(re.findall(r"\bmake ([a-z][a-z-]*)", _code_of(name)))

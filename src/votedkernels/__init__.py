@@ -8,7 +8,14 @@ from ._version import __version__
 from .classifier import VotedKernelClassifier
 from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Empirical, Local, Massart, Trace
-from .display import ConvergenceDisplay
+from .display import (
+    BoundDisplay,
+    ConvergenceDisplay,
+    KernelMassDisplay,
+    PenaltyGridDisplay,
+    SupportPathDisplay,
+    VotingBoundaryDisplay,
+)
 from .kernel_path import voted_kernel_path
 from .kernels import (
     ContinuousGaussian,
@@ -22,22 +29,27 @@ from .kernels import (
 from .persistence import ModelFileError, load_model, read_summary, save_model
 
 __all__ = [
+    "BoundDisplay",
     "ContinuousGaussian",
     "ConvergenceDisplay",
     "Dimension",
     "EditDistance",
     "Empirical",
     "Gaussian",
+    "KernelMassDisplay",
     "Local",
     "Massart",
     "ModelFileError",
+    "PenaltyGridDisplay",
     "Polynomial",
     "Precomputed",
     "Similarity",
     "Spectrum",
+    "SupportPathDisplay",
     "Trace",
     "VotedKernelClassifier",
     "VotedKernelClassifierCV",
+    "VotingBoundaryDisplay",
     "__version__",
     "load_model",
     "read_summary",

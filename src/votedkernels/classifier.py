@@ -11,6 +11,7 @@ from .fitted import describe_solutions, warn_user
 from .named_families import NamedFamiliesMixin
 from .problem import Problem
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
+from .readable import ReadableAttributesMixin
 from .solution import Solution
 from .solvers import (
     SOLVERS,
@@ -26,7 +27,9 @@ from .validation import check_parameters
 from .voting import VoteMixin
 
 
-class VotedKernelClassifier(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin):
+class VotedKernelClassifier(
+    CallbackSupportMixin, VoteMixin, ReadableAttributesMixin, NamedFamiliesMixin
+):
     r"""Sparse vote of kernel functions from many families, with a proof of optimality.
 
     Learns ``f(x) = sum_kj a_kj K_k(x, c_j)`` by minimising

@@ -31,6 +31,7 @@ from .kernels.base import count_rows
 from .named_families import NamedFamiliesMixin
 from .path import DEFAULT_PENALTIES
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
+from .readable import ReadableAttributesMixin
 from .solvers import SOLVERS
 from .stack import user_stacklevel
 from .training import class_factors
@@ -59,7 +60,9 @@ SHARED_PARAMETERS = (
 )
 
 
-class VotedKernelClassifierCV(CallbackSupportMixin, VoteMixin, NamedFamiliesMixin):
+class VotedKernelClassifierCV(
+    CallbackSupportMixin, VoteMixin, ReadableAttributesMixin, NamedFamiliesMixin
+):
     """`VotedKernelClassifier` with penalties chosen by cross-validation.
 
     For every fold the whole grid of penalties is solved by hot restarts, each point to its

@@ -12,7 +12,10 @@ from ..kernels.base import FloatArray
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 #: A second way to tell curves apart, for prints in grey.
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+#: The same for areas.
+HATCHES = ("", "//", "..", "\\\\", "xx", "oo", "++")
 GREY = "0.45"
+INK = "0.15"
 #: An axis that long has labels at powers of ten only.
 MANY_DECADES = 1e4
 
@@ -28,12 +31,22 @@ def import_pyplot(caller: str) -> Any:
     return plt
 
 
-def axes_for(ax: Any, caller: str) -> Any:
-    """Return the axes given, or new ones."""
+def axes_for(ax: Any, caller: str, figsize: tuple[float, float] | None = None) -> Any:
+    """Return the axes given, or new ones, of a figure that is so large."""
     plt = import_pyplot(caller)
     if ax is None:
-        _, ax = plt.subplots(layout="constrained")
+        _, ax = plt.subplots(layout="constrained", figsize=figsize)
     return ax
+
+
+def area_style(number: int) -> dict[str, Any]:
+    """Return the looks of the areas of one kind: a colour, and a hatch for prints in grey."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "hatch": HATCHES[number % len(HATCHES)],
+        "edgecolor": "white",
+        "linewidth": 0.8,
+    }
 
 
 def full_names(line_kw: dict[str, Any] | None) -> dict[str, Any]:
@@ -44,10 +57,18 @@ def full_names(line_kw: dict[str, Any] | None) -> dict[str, Any]:
     return dict(normalize_kwargs(line_kw or {}, Line2D))
 
 
-def tidy(ax: Any) -> None:
+def full_names_of_area(area_kw: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the properties of bars and patches by their full names."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.patches import Patch
+
+    return dict(normalize_kwargs(area_kw or {}, Patch))
+
+
+def tidy(ax: Any, axis: str = "both") -> None:
     """Take away what carries no information."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(visible=True, which="major", color="0.9", linewidth=0.8)
+    ax.grid(visible=True, which="major", axis=axis, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
 
 

@@ -1,0 +1,43 @@
+"""
+Choosing the penalties by cross-validation
+==========================================
+
+``VotedKernelClassifierCV`` solves the whole grid of penalties in each fold, by hot restarts. The
+heat map shows what it found.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.preprocessing import StandardScaler
+
+from votedkernels import PenaltyGridDisplay, Polynomial, VotedKernelClassifierCV
+from votedkernels.datasets import load_ionosphere
+
+X, y = load_ionosphere(return_X_y=True)
+X = StandardScaler().fit_transform(X)
+
+# %%
+# The one-standard-error rule
+# ---------------------------
+#
+# Scores of folds are noisy, and the best one is best partly by luck. ``prefer="sparse"`` takes the
+# model with the fewest support vectors among all whose mean score is within one standard error of
+# the best.
+
+model = VotedKernelClassifierCV(
+    Polynomial(degrees=(1, 2, 3)),
+    complexity_penalties=(1e-1, 3e-2, 1e-2, 3e-3, 1e-3),
+    l1_penalties=(1e-1, 3e-2, 1e-2, 3e-3, 1e-3),
+    cv=4,
+    prefer="sparse",
+).fit(X, y)
+print(f"chosen: {model.best_params_}, score {model.best_score_:.3f}")
+print(f"best score of all: {model.cv_results_['mean_test_score'].max():.3f}")
+
+# %%
+# The solid frame is the choice, the dashed one the best score. Next to the scores are the numbers
+# of support vectors: to the upper right, where penalties are large, models are small.
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 4.8), layout="constrained")
+PenaltyGridDisplay.from_estimator(model, ax=left)
+PenaltyGridDisplay.from_estimator(model, quantity="mean_n_support", ax=right)
+plt.show()

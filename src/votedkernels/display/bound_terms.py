@@ -1,0 +1,221 @@
+"""`BoundDisplay`: what a bound of the error is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ..bounds import GeneralizationBound
+from ..kernels.base import FloatArray
+from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
+from .models import require_vote
+
+#: Every term of either theorem, and of the bound of a constant, from the bottom up, with the
+#: number of its looks.
+TERMS = {
+    "error": 5,
+    "margin error": 0,
+    "complexity": 1,
+    "star hull": 2,
+    "sampling the vote": 3,
+    "confidence": 4,
+}
+ERROR_STYLE = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 8,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "markeredgewidth": 1.4,
+    "clip_on": False,
+    "zorder": 4,
+}
+
+
+class BoundDisplay:
+    """The terms of bounds of the error, stacked, one bar a bound.
+
+    Create it with `from_estimator` or, for several bounds side by side, with `from_bounds`. A
+    bound of 1 or more says nothing; a line marks where that begins. What is not guaranteed is
+    called heuristic below its bar.
+
+    Parameters
+    ----------
+    bounds : list of GeneralizationBound
+        What ``generalization_bound`` returned.
+    names : list of str, default=None
+        What is written below the bars; None are the sizes of the samples.
+    errors : array of shape (n_bounds,), default=None
+        Errors measured on other rows, to be marked.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : dict of str to matplotlib BarContainer
+        By the name of the term; terms that no bound has are left out.
+    errors_ : matplotlib Line2D, or None
+
+    Examples
+    --------
+    >>> from votedkernels import BoundDisplay, VotedKernelClassifier
+    >>> from votedkernels.datasets import make_waveform
+    >>> X, y = make_waveform(100, random_state=0)
+    >>> model = VotedKernelClassifier(complexity_penalty=1e-2).fit(X, y)
+    >>> display = BoundDisplay.from_estimator(model, X, y)
+    >>> list(display.bars_)
+    ['margin error', 'complexity', 'sampling the vote', 'confidence']
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Sequence[GeneralizationBound],
+        names: Sequence[str] | None = None,
+        errors: Sequence[float] | FloatArray | None = None,
+    ) -> None:
+        self.bounds = bounds
+        self.names = names
+        self.errors = errors
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        delta: float = 0.05,
+        radius: float | None = None,
+        ax: Any = None,
+        bar_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Bound the error of a fitted model and draw the terms.
+
+        Parameters
+        ----------
+        estimator : VotedKernelClassifier or VotedKernelClassifierCV
+            A fitted one, of two classes.
+        X, y, delta, radius
+            As for ``generalization_bound``.
+        ax, bar_kw
+            As for `plot`.
+
+        Returns
+        -------
+        display : BoundDisplay
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        import_pyplot(caller)
+        require_vote(estimator, caller)
+        bound = estimator.generalization_bound(X, y, delta=delta, radius=radius)
+        return cls(bounds=[bound]).plot(ax, bar_kw=bar_kw)
+
+    @classmethod
+    def from_bounds(
+        cls,
+        bounds: Sequence[GeneralizationBound],
+        *,
+        names: Sequence[str] | None = None,
+        errors: Sequence[float] | FloatArray | None = None,
+        ax: Any = None,
+        bar_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the terms of several bounds.
+
+        Parameters
+        ----------
+        bounds, names, errors
+            As for the constructor.
+        ax, bar_kw
+            As for `plot`.
+
+        Returns
+        -------
+        display : BoundDisplay
+        """
+        return cls(bounds=bounds, names=names, errors=errors).plot(ax, bar_kw=bar_kw)
+
+    def plot(self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None is a new figure.
+        bar_kw : dict, default=None
+            Passed to ``ax.bar`` for all terms.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        ax = axes_for(ax, f"{type(self).__name__}.plot")
+        places = np.arange(len(self.bounds))
+        floor = np.zeros(len(places))
+        self.bars_: dict[str, Any] = {}
+        for name, number in TERMS.items():
+            if not any(name in bound.terms for bound in self.bounds):
+                continue
+            heights = np.array([bound.terms.get(name, 0.0) for bound in self.bounds])
+            style = {"width": 0.62, **area_style(number), "label": name, "zorder": 2}
+            self.bars_[name] = ax.bar(
+                places, heights, bottom=floor, **(style | full_names_of_area(bar_kw))
+            )
+            floor = floor + heights
+        for place, bound in zip(places, self.bounds, strict=True):
+            ax.annotate(
+                f"{bound.value:.3g}", (place, bound.value), xytext=(0, 3), zorder=5,
+                textcoords="offset points", ha="center", va="bottom", color=INK,
+            )  # fmt: skip
+        self.errors_ = None
+        if self.errors is not None:
+            (self.errors_,) = ax.plot(places, self.errors, label="test error", **ERROR_STYLE)
+        self._set_labels(ax, places)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _check(self) -> None:
+        if isinstance(self.bounds, GeneralizationBound) or len(self.bounds) == 0:
+            raise ValueError("bounds must be a list of one or more bounds; got none, or no list.")
+        for name, values in (("names", self.names), ("errors", self.errors)):
+            if values is not None and len(values) != len(self.bounds):
+                raise ValueError(
+                    f"{name} has {len(values)} entries for {len(self.bounds)} bounds; give one "
+                    "for each."
+                )
+
+    def _set_labels(self, ax: Any, places: Any) -> None:
+        highest = max(1.0, *(bound.value for bound in self.bounds))
+        ax.axhline(1.0, color=INK, linestyle=(0, (4, 3)), linewidth=1.2, zorder=3)
+        ax.annotate(
+            "vacuous above", (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(0, 3),
+            textcoords="offset points", ha="right", va="bottom", style="italic", fontsize="small",
+            zorder=5,
+        )  # fmt: skip
+        names = self.names
+        if names is None:
+            names = [f"{bound.n_samples:,}" for bound in self.bounds]
+        ax.set_xticks(
+            places,
+            [
+                str(name) if bound.is_guarantee else f"{name}\n(heuristic)"
+                for name, bound in zip(names, self.bounds, strict=True)
+            ],
+        )
+        ax.tick_params(axis="x", length=0, pad=8)  # an error of 0 is marked on the axis
+        # One bar alone would be as wide as the picture.
+        around = max(0.5, 1.6 - 0.5 * len(places))
+        ax.set_xlim(-around, len(places) - 1 + around)
+        ax.set_ylim(0.0, 1.1 * highest)
+        ax.set_xlabel("samples" if self.names is None else "")
+        ax.set_ylabel("bound of the error, by term")
+        tidy(ax, "y")
+        handles, labels = ax.get_legend_handles_labels()
+        ax.legend(
+            handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+        )  # fmt: skip
