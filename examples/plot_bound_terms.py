@@ -1,7 +1,13 @@
-"""The terms of the guarantee, stacked, next to the test error, as the sample grows.
+"""
+The guarantee, term by term
+===========================
+
+The terms of the bound of the error, stacked, next to the test error, as the sample grows.
 
 Two problems: one whose classes lie far apart, and the waveform problem, whose classes overlap.
-Rows have length one, so that the radius is known. Takes some ten seconds.
+Rows have length one, so that the radius is known.
+
+It takes some ten seconds; an argument names another file for the picture::
 
     python examples/plot_bound_terms.py docs/images/bound_terms.png
 """
@@ -87,7 +93,7 @@ def draw_panel(axes, bounds, errors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser()
     parser.add_argument(
         "output", type=Path, nargs="?", default=Path("bound_terms.png"), help="the picture"
     )

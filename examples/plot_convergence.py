@@ -1,6 +1,11 @@
-"""The solvers against the clock: objective and dual bound above, the gap between them below.
+"""
+The solvers against the clock
+=============================
 
-Waveform data, 400 rows, polynomial kernels of degree 1 to 10. Takes some seconds.
+Objective and dual bound above, the gap between them below. Waveform data, 400 rows, polynomial
+kernels of degree 1 to 10.
+
+It takes some seconds; an argument names another file for the picture::
 
     python examples/plot_convergence.py docs/images/convergence.png
 """
@@ -21,7 +26,7 @@ COMPLEXITY_PENALTY = 1e-3
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser()
     parser.add_argument(
         "output", type=Path, nargs="?", default=Path("convergence.png"), help="the picture"
     )
