@@ -47,6 +47,8 @@ html_sidebars = {"getting-started": [], "changelog": []}
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
+default_role = "py:obj"  # of `names` in docstrings
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_typehints = "none"
 # Members are listed in the docstring of their class, without a page for each.
