@@ -61,6 +61,6 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/generated demo.png
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/generated demo.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

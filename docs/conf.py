@@ -1,5 +1,9 @@
 """Sphinx configuration."""
 
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
 import votedkernels
 
 project = "votedkernels"
@@ -13,15 +17,35 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["results/**", "_build"]
+# The gallery's copies of the examples are not pages; the notebooks least of all.
+exclude_patterns = ["results/**", "_build", "gallery/**/*.py", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
-html_theme = "furo"
+
+html_theme = "pydata_sphinx_theme"
 html_title = f"votedkernels {release}"
 html_static_path = ["_static"]
+html_css_files = ["votedkernels.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "votedkernels"},
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# Pages that stand alone have no neighbours to list on the left.
+html_sidebars = {"getting-started": [], "changelog": []}
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
 
+default_role = "py:obj"  # of `names` in docstrings
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_typehints = "none"
 # The documentation of the export is built without what the export needs.
@@ -29,3 +53,48 @@ autodoc_mock_imports = ["onnx", "skl2onnx"]
 # Members are listed in the docstring of their class, without a page for each.
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+
+# Mathematics is drawn by MathJax, as Sphinx does by default, but from files beside the pages and
+# not from another host: what is built can be read without network, and tells nobody who reads it.
+# The package sphinx-mathjax-offline has the files. As an extension it would copy all 24 MB of
+# them; one script and its fonts are enough. (Images would need LaTeX where the pages are built,
+# and MathML looks as good as the fonts of whoever reads.)
+mathjax_path = "mathjax/tex-chtml.js"
+MATHJAX_FILES = ("tex-chtml.js", "output/chtml/fonts/woff-v2")
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"[\\/]plot_",
+    "ignore_pattern": r"demo\.py$",  # compares at length; `make demo` runs it
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "doc_module": (),
+    "download_all_examples": False,
+    "min_reported_time": 5,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "thumbnail_size": (400, 280),
+    "write_computation_times": False,
+}
+
+
+def copy_mathjax(app, exception):
+    """Put MathJax where `mathjax_path` says that it is."""
+    if exception is not None or app.builder.format != "html":
+        return
+    (package,) = find_spec("sphinx-mathjax-offline").submodule_search_locations
+    for name in MATHJAX_FILES:
+        source = Path(package) / "static" / "mathjax" / name
+        target = Path(app.outdir) / "_static" / "mathjax" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source, target)
+
+
+def setup(app):
+    app.connect("build-finished", copy_mathjax)

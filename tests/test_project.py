@@ -24,10 +24,6 @@ def makefile_targets():
     return set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
 
 
-def readme_code():
-    return re.findall(r"^```python\n(.*?)^```", read("README.md"), flags=re.MULTILINE | re.DOTALL)
-
-
 def test_version_is_the_installed_one():
     assert votedkernels.__version__ == version("votedkernels")
 
@@ -79,18 +75,6 @@ def test_extras_that_make_installs_exist():
     extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
     installed = set(re.findall(r"\.installed-([a-z]+)", read("Makefile")))
     assert installed <= set(extras)
-
-
-def test_readme_has_code():
-    assert readme_code()
-
-
-@pytest.mark.parametrize("code", readme_code())
-def test_readme_code_runs_as_printed(code, capsys):
-    """Each block runs, and prints what its comments say where a comment follows a print."""
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
-    assert capsys.readouterr().out.splitlines() == promised
 
 
 def module_names():

@@ -278,7 +278,12 @@ class VotedKernelClassifierCV(
         return {**params, "sample_weight": weights * factors[codes]}
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get metadata routing of this object."""
+        """Get metadata routing of this object.
+
+        Returns
+        -------
+        MetadataRouter
+        """
         scoring = self.scoring
         if scoring is None or (isinstance(scoring, str) and scoring in get_scorer_names()):
             scoring = check_scoring(VotedKernelClassifier(), scoring=scoring or "accuracy")

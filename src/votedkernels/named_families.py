@@ -15,7 +15,17 @@ class NamedFamiliesMixin(BaseEstimator):
     kernels: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get parameters; families of a named list appear as ``kernels__name__parameter``."""
+        """Get parameters; families of a named list appear as ``kernels__name__parameter``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the families.
+
+        Returns
+        -------
+        dict of str to object
+        """
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep and is_named_list(self.kernels):
             for name, family in self.kernels:
@@ -26,7 +36,18 @@ class NamedFamiliesMixin(BaseEstimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of families in a named list too."""
+        """Set parameters, those of families in a named list too.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name, such as ``l1_penalty``, ``kernels__degrees`` or, in a named
+            list, ``kernels__poly__degrees``.
+
+        Returns
+        -------
+        self
+        """
         if "kernels" in params:
             self.kernels = params.pop("kernels")
         nested = {key: params.pop(key) for key in list(params) if key.startswith("kernels__")}

@@ -135,7 +135,7 @@ class Problem:
         return u
 
     def excess(self, correlation: FloatArray, centers: IntArray | None = None) -> FloatArray:
-        """Return |sum_i u_i y_i K_k(x_i, c_j)| / L_k: above 1 the dual constraint is violated.
+        """Return ``|sum_i u_i y_i K_k(x_i, c_j)| / L_k``: above 1 the constraint is violated.
 
         Columns that may not vote have no constraint. The correlation is that of all centres, or
         of some.

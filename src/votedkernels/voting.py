@@ -83,7 +83,17 @@ class VoteMixin(ClassifierMixin):
         )
 
     def predict(self, X: Any) -> Any:
-        """Return the class of each row: the sign, or the largest, of `decision_function`."""
+        """Return the class of each row: the sign, or the largest, of `decision_function`.
+
+        Parameters
+        ----------
+        X : rows, in the form they had at fit; for ``Precomputed()``, kernel values against
+            all training rows
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         return classes_of(self.decision_function(X), self.classes_)
 
 

@@ -49,6 +49,7 @@ MEASURES: dict[str, type[ComplexityMeasure]] = {
     "empirical": Empirical,
     "massart": Massart,
 }
+"""The measures by the names that users type."""
 
 
 def resolve_measure(spec: Any) -> ComplexityMeasure:

@@ -66,7 +66,12 @@ class DataSet:
         return len(self.feature_names)
 
     def description(self) -> str:
-        """All of it in a few lines, for the ``DESCR`` of a Bunch."""
+        """All of it in a few lines, for the ``DESCR`` of a Bunch.
+
+        Returns
+        -------
+        str
+        """
         negative, positive = self.target_names
         return (
             f"{self.title}\n\n{self.about}\n\n"

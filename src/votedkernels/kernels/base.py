@@ -147,7 +147,7 @@ class KernelFamily(BaseEstimator):
         return inner_products(left, right, out)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """Return a bound of |K_k| on these points for each member, or about."""
+        """Return a bound of ``|K_k|`` on these points for each member, or about."""
         few = range(min(count_rows(X), 256)), range(min(count_rows(centers), 256))
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
@@ -163,7 +163,7 @@ class KernelFamily(BaseEstimator):
         return ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return sup|K_k| over all rows of norm <= radius; None where nothing is known."""
+        """Return ``sup |K_k|`` over all rows of norm <= radius; None where nothing is known."""
         return None
 
     def check_range(self, X: Any, centers: Any) -> None:

@@ -192,12 +192,12 @@ class Gram:
         return self._correlate_of(np.square, v, f)
 
     def correlate_sizes(self, v: FloatArray) -> FloatArray:
-        """Return sum_i v_i |K_k(x_i, c_j)|."""
+        """Return ``sum_i v_i |K_k(x_i, c_j)|``."""
         parts = [self._correlate_of(np.abs, v, f) for f in range(len(self.families))]
         return np.concatenate(parts)
 
     def suprema(self, signs: FloatArray, f: int) -> FloatArray:
-        """Return max_j |sum_i signs_ti K_k(x_i, c_j)| for the members of family f.
+        """Return ``max_j |sum_i signs_ti K_k(x_i, c_j)|`` for the members of family f.
 
         ``signs`` has a row for each draw t; the result a row for each member.
         """
@@ -292,7 +292,7 @@ class Gram:
                 yield f, terms, self._member_of[kernels[terms]], used, positions
 
     def largest(self) -> FloatArray:
-        """Return a bound of |K_k| for each kernel, or about."""
+        """Return a bound of ``|K_k|`` for each kernel, or about."""
         parts = [family.largest(self.X, self.centers) for family in self.families]
         return np.concatenate(parts)
 

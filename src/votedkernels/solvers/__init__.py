@@ -19,9 +19,10 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
     "coordinate-descent": solve_by_coordinate_descent,
     "coordinate-descent-paper": solve_by_paper_rule,
 }
+"""The solvers by the names that users type."""
 
-#: Those that reach any gap; the paper's rule does not.
 CONVERGENT_SOLVERS = tuple(name for name in SOLVERS if name != "coordinate-descent-paper")
+"""Those that reach any gap; the paper's rule does not."""
 
 
 def solve_problem(solver: str, problem: Problem, **options: Any) -> Solution:
