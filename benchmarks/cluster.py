@@ -20,7 +20,7 @@ from votedkernels.datasets import make_waveform
 from votedkernels.distributed import prepare_training
 from votedkernels.solvers import solve_problem
 
-SIZES = (4_000, 8_000, 16_000, 32_000)
+SIZES = (8_000, 16_000, 32_000, 64_000, 128_000)
 PENALTIES = (1e-2, 1e-3)
 TOL = 1e-6
 
@@ -120,9 +120,9 @@ def report(runs):
         "seconds", "gap",
     )  # fmt: skip
     rows = [
-        (f"{r['rows']:,}", r["rounds"], r["terms"], f"{r['active']:,}", f"{r['rows_at_client']:,}",
-         f"{r['kernel_values']:.2g}", f"{r['sent'] / 1e6:.1f}", f"{r['received'] / 1e6:.1f}",
-         f"{r['loopback'] / 1e6:.1f}", f"{r['sent_last_round'] / 1e3:.1f}",
+        (f"{r['rows']:,}", str(r["rounds"]), str(r["terms"]), f"{r['active']:,}",
+         f"{r['rows_at_client']:,}", f"{r['kernel_values']:.2g}", f"{r['sent'] / 1e6:.1f}",
+         f"{r['received'] / 1e6:.1f}", f"{r['loopback'] / 1e6:.1f}", f"{r['sent_last_round'] / 1e3:.1f}",
          f"{r['received_last_round'] / 1e3:.1f}", f"{r['seconds']:.1f}", f"{r['gap']:.0e}")
         for r in runs
     ]  # fmt: skip
@@ -131,20 +131,23 @@ def report(runs):
     for n_rows, n_workers in ((10**6, 2), (10**7, 20), (10**8, 200), (10**9, 2000)):
         values, moved, at_client, hours = predict(runs, n_rows, costs, n_workers)
         guesses.append(
-            (f"{n_rows:.0e}", n_workers, f"{values:.1g}", f"{moved / 1e9:.2g}",
+            (f"{n_rows:.0e}", f"{n_workers}", f"{values:.1g}", f"{moved / 1e9:.2g}",
              f"{at_client:.1g}", f"{hours:.2g}")
         )  # fmt: skip
     guess_header = ("rows", "workers", "kernel values", "GB moved", "rows at client", "hours")
     lines = [
         f"Waveform data, degrees 1 to 5, penalties {PENALTIES}, tol {TOL:g}, eight chunks, two "
         "workers of one thread. Sent and received: bytes of arrays between client and workers, by "
-        "our count, what goes to all workers counted once for each; loopback: by the machine's.",
+        "our count, what goes to all workers counted once for each; loopback: all that the machine "
+        "moved between processes meanwhile, which includes loading the rows.",
         "",
         f"Model: {costs[0]:.2g} s a kernel value, {costs[1]:.2g} s a byte, {costs[2]:.2g} s a "
         "round; kernel values, bytes and rows at the client carried on as powers of the rows. "
         "These sizes were NOT run:",
         "",
-        format_table(guess_header, guesses),
+        "```text",
+        *format_table(guess_header, guesses).splitlines(),
+        "```",
     ]
     write_report(
         RESULTS,
@@ -153,6 +156,7 @@ def report(runs):
         run=describe_run(["dask", "distributed", "numpy"]),
         header=header,
         rows=rows,
+        left=(),
         lines=lines,
         data={"runs": runs, "seconds_a_kernel_value_a_byte_a_round": costs.tolist()},
     )

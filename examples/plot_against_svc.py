@@ -22,8 +22,8 @@ COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
 # %%
-# The vote has several times fewer support vectors. On breastcancer it makes as many errors as
-# ``SVC``; on ionosphere, with this one kernel, it makes more.
+# The vote has fewer support vectors: a fifth on breastcancer, where it makes as many errors as
+# ``SVC``, and about two thirds on ionosphere, where with this one kernel it makes more.
 #
 # Three folds; the kernel is the same Gaussian for both, so that the difference is in how weights
 # are paid for.

@@ -299,7 +299,15 @@ class VotingBoundaryDisplay:
         return drawn
 
     def sides(self) -> tuple[IntArray, Any]:
-        """Return the class that each voting point is about, and whether it votes for it."""
+        """Return the class that each voting point is about, and whether it votes for it.
+
+        Returns
+        -------
+        codes : array of shape (n_points,)
+            Number of the class in which the point has most weight.
+        agree : bool array of shape (n_points,)
+            Whether its vote is for that class.
+        """
         votes = np.asarray(self.votes)
         if len(votes) == 1:
             return (votes[0] > 0).astype(np.intp), np.ones(votes.shape[1], dtype=bool)
