@@ -122,8 +122,9 @@ def report(runs):
     rows = [
         (f"{r['rows']:,}", str(r["rounds"]), str(r["terms"]), f"{r['active']:,}",
          f"{r['rows_at_client']:,}", f"{r['kernel_values']:.2g}", f"{r['sent'] / 1e6:.1f}",
-         f"{r['received'] / 1e6:.1f}", f"{r['loopback'] / 1e6:.1f}", f"{r['sent_last_round'] / 1e3:.1f}",
-         f"{r['received_last_round'] / 1e3:.1f}", f"{r['seconds']:.1f}", f"{r['gap']:.0e}")
+         f"{r['received'] / 1e6:.1f}", f"{r['loopback'] / 1e6:.1f}",
+         f"{r['sent_last_round'] / 1e3:.1f}", f"{r['received_last_round'] / 1e3:.1f}",
+         f"{r['seconds']:.1f}", f"{r['gap']:.0e}")
         for r in runs
     ]  # fmt: skip
     costs = fit_costs(runs)
