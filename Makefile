@@ -5,6 +5,7 @@
 #   make lint    ruff, mypy, import-linter
 #   make bench   compare solvers, write benchmarks/results/
 #   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
+#   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
 #   make docs    build the documentation into docs/_build/html
 #   make clean   remove what the targets above made
 
@@ -13,10 +14,11 @@ VENV ?= .venv
 PYTEST_ARGS ?= -n 2
 BENCH_ARGS ?=
 REPRODUCE_ARGS ?= --jobs 2
+TORTURE_ARGS ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench reproduce docs clean
+.PHONY: help demo test lint bench reproduce torture docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -56,6 +58,9 @@ bench: $(VENV)/.installed-bench
 
 reproduce: $(VENV)/.installed-cli
 	$(BIN)/votedkernels reproduce $(REPRODUCE_ARGS)
+
+torture: $(VENV)/.installed-test
+	$(BIN)/python torture/run.py $(TORTURE_ARGS)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

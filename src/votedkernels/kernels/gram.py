@@ -124,7 +124,7 @@ class Gram:
     def worst_columns(
         self, v: FloatArray, penalties: FloatArray
     ) -> tuple[FloatArray, IntArray | None]:
-        """Return `correlate` of all centres, or of some and which: those of largest |.| / L_k.
+        """Return `correlate` of all centres, or of some, and which: the largest over L_k.
 
         Where the centres are elsewhere, only columns that may be of use come from there; the
         largest ratio of all is always among them.

@@ -1,0 +1,66 @@
+"""What trials share: their arguments, their progress and their one line of JSON."""
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Trial:
+    """One row of the table of reliability.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the table.
+    what : str
+        What is done to the library.
+    must_show : str
+        What has to come out of it.
+    failures : list of str
+        What came out instead, one entry for each case that failed.
+    """
+
+    number: int
+    what: str
+    must_show: str
+    failures: list = field(default_factory=list)
+
+    def __post_init__(self):
+        parser = argparse.ArgumentParser(description=f"{self.what}: {self.must_show}")
+        parser.add_argument("--share", type=float, default=1.0, help="of the cases, such as 0.1")
+        parser.add_argument("--seed", type=int, default=0)
+        self.options = parser.parse_args()
+        self.started = self._told = time.perf_counter()
+
+    def count(self, n_cases):
+        """Return how many of so many cases are to be done."""
+        return max(1, round(self.options.share * n_cases))
+
+    def tell(self, text):
+        """Tell, at most every two seconds, how far it is."""
+        now = time.perf_counter()
+        if now - self._told >= 2:
+            self._told = now
+            print(f"  {self.number:2d} {text}", file=sys.stderr, flush=True)
+
+    def fail(self, case):
+        """Note a case that failed."""
+        self.failures.append(str(case))
+        print(f"  {self.number:2d} FAILED {case}", file=sys.stderr, flush=True)
+
+    def end(self, shown):
+        """Print the line of JSON and leave: with exit code 0 if nothing failed."""
+        result = {
+            "number": self.number,
+            "what": self.what,
+            "must_show": self.must_show,
+            "shown": shown,
+            "failures": self.failures,
+            "share": self.options.share,
+            "seconds": round(time.perf_counter() - self.started, 1),
+        }
+        print(json.dumps(result), flush=True)
+        sys.exit(1 if self.failures else 0)

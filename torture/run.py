@@ -1,0 +1,121 @@
+"""Run all trials, print their table and write it to docs/reliability.md."""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+PAGE = FOLDER.parent / "docs" / "reliability.md"
+#: Seconds for all trials together, and for one.
+LIMIT, LIMIT_OF_ONE = 40 * 60, 12 * 60
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="trials, such as random_problems; all by default")
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases of each trial")
+    parser.add_argument("--output", type=Path, default=PAGE)
+    options = parser.parse_args()
+    scripts = sorted((FOLDER / "trials").glob("[a-z]*.py"))
+    known = [script.stem for script in scripts]
+    unknown = sorted(set(options.names) - set(known))
+    if unknown:
+        parser.error(f"no trial called {unknown[0]}; there are {', '.join(known)}")
+    if options.names:
+        scripts = [script for script in scripts if script.stem in options.names]
+    end = time.monotonic() + LIMIT
+    results = [run_trial(script, options.share, end) for script in scripts]
+    results.sort(key=lambda result: (result["number"], result["name"]))
+    print(table_of(results))
+    if not options.names and options.share == 1:
+        options.output.write_text(page_of(results), encoding="utf-8")
+        print(f"written to {options.output}")
+    return 1 if any(result["failures"] for result in results) else 0
+
+
+def run_trial(script, share, end):
+    """Run one trial in a process group of its own; return its result, whatever happens to it."""
+    print(f"{script.stem} ...", file=sys.stderr, flush=True)
+    seconds = max(1.0, min(LIMIT_OF_ONE, end - time.monotonic()))
+    started = time.monotonic()
+    path = [str(FOLDER), str(FOLDER.parent / "tests"), os.environ.get("PYTHONPATH", "")]
+    process = subprocess.Popen(
+        [sys.executable, str(script), "--share", str(share)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(FOLDER), str(FOLDER.parent / "tests")]),
+        },
+    )
+    try:
+        printed, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        printed, _ = process.communicate()
+        return _failed(script, f"not done after {seconds:.0f} s", started)
+    lines = printed.strip().splitlines()
+    try:
+        return {"name": script.stem} | json.loads(lines[-1])
+    except (IndexError, ValueError):
+        return _failed(script, f"ended with exit code {process.returncode} and no result", started)
+
+
+def _failed(script, why, started):
+    return {
+        "name": script.stem, "number": 99, "what": script.stem, "must_show": "", "shown": "",
+        "failures": [why], "share": None, "seconds": round(time.monotonic() - started, 1),
+    }  # fmt: skip
+
+
+def table_of(results):
+    """Return the table for a terminal."""
+    lines = []
+    for result in results:
+        state = "FAILED" if result["failures"] else "ok"
+        lines.append(
+            f"{result['number']:>3}  {state:6}  {result['seconds']:7.1f} s  {result['what']}"
+        )
+        lines.append(f"{'':23}  {result['shown']}")
+        lines += [f"{'':23}  ! {failure}" for failure in result["failures"][:5]]
+    return "\n".join(lines)
+
+
+def page_of(results):
+    """Return the page of the documentation."""
+    rows = [
+        f"| {r['number']} | {_cell(r['what'])} | {_cell(r['must_show'])} | {_cell(r['shown'])} | "
+        f"{'**failed**: ' + _cell('; '.join(r['failures'][:3])) if r['failures'] else 'yes'} | "
+        f"{r['seconds']:.0f} |"
+        for r in results
+    ]
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return "\n".join([
+        "# Reliability",
+        "",
+        "`make torture` breaks the library on purpose. This table is what it printed last: "
+        f"{today}, Python {platform.python_version()}, {os.cpu_count()} cores, "
+        f"{sum(r['seconds'] for r in results) / 60:.0f} minutes. What is quick is an ordinary test "
+        "as well.",
+        "",
+        "| # | what is done | what must come of it | what came of it | held | seconds |",
+        "|--:|---|---|---|---|--:|",
+        *rows,
+        "",
+    ])  # fmt: skip
+
+
+def _cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
