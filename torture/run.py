@@ -51,10 +51,7 @@ def run_trial(script, share, end):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(FOLDER), str(FOLDER.parent / "tests")]),
-        },
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
     )
     try:
         printed, _ = process.communicate(timeout=seconds)
