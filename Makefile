@@ -6,6 +6,7 @@
 #   make bench   compare solvers, write benchmarks/results/
 #   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
 #   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
+#   make mutants change the code in 500 places and see whether the tests notice (an hour or more)
 #   make docs    build the documentation into docs/_build/html
 #   make clean   remove what the targets above made
 
@@ -15,10 +16,11 @@ PYTEST_ARGS ?= -n 2
 BENCH_ARGS ?=
 REPRODUCE_ARGS ?= --jobs 2
 TORTURE_ARGS ?=
+MUTANTS_ARGS ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench reproduce torture docs clean
+.PHONY: help demo test lint bench reproduce torture mutants docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -61,6 +63,9 @@ reproduce: $(VENV)/.installed-cli
 
 torture: $(VENV)/.installed-test
 	$(BIN)/python torture/run.py $(TORTURE_ARGS)
+
+mutants: $(VENV)/.installed-test
+	$(BIN)/python torture/mutants.py $(MUTANTS_ARGS)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
