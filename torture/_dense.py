@@ -93,16 +93,16 @@ def true_values(recorder, model, X, y, sample_weight):
     alive = np.flatnonzero(s > 0)
     families = _families(model)
     pairwise = isinstance(families[0], Precomputed)
-    rows = _take(X, alive)
+    rows = take(X, alive)
     labels, s = y[alive], s[alive].astype(np.longdouble)
-    w = s * _class_factors(model, labels, s)
+    w = s * class_factors(model, labels, s)
     w = w / w.sum()
     problem = recorder.seen[0][0]
     centers = problem.gram.centers
     _check_centers(model, X, alive, centers, pairwise)
     penalties = _penalties(model, families, rows, s, centers)
     used = model.support_ if pairwise else model.support_vectors_
-    columns = [_kernel(f, k, rows, used, model) for f, k in _members(model)]
+    columns = [kernel_values(f, k, rows, used, model) for f, k in members_of(model)]
     positives = [model.classes_[1]] if len(model.classes_) == 2 else model.classes_
     for number, positive in enumerate(positives):
         problem, solution = recorder.seen[number]
@@ -120,16 +120,16 @@ def _families(model):
     return [entry[1] if isinstance(entry, tuple) else entry for entry in kernels]
 
 
-def _members(model):
+def members_of(model):
     """Give (fitted family, member) of each kernel of the model."""
     return [(family, k) for family in model.kernels_ for k in range(family.n_kernels)]
 
 
-def _take(X, rows):
+def take(X, rows):
     return [X[i] for i in rows] if isinstance(X, list) else np.asarray(X)[rows]
 
 
-def _class_factors(model, labels, s):
+def class_factors(model, labels, s):
     if model.class_weight is None:
         return np.ones(len(labels))
     if model.class_weight == "balanced":
@@ -153,7 +153,7 @@ def _check_centers(model, X, alive, centers, pairwise):
             raise Untrue(f"{len(centers)} centres for {len(points)} different columns")
         return
     mine = {_key(row) for row in centers}
-    points = {_key(row) for row in _take(X, alive)}
+    points = {_key(row) for row in take(X, alive)}
     if given is None and mine != points:
         raise Untrue("the centres are not the training rows")
     if isinstance(given, int) and not (mine <= points and len(mine) == min(given, len(points))):
@@ -162,7 +162,7 @@ def _check_centers(model, X, alive, centers, pairwise):
         raise Untrue("the centres are not those given")
 
 
-def _kernel(family, k, A, B, model):
+def kernel_values(family, k, A, B, model):
     """Return member k of a family on rows A and centres B, from its definition."""
     if isinstance(family, Precomputed):
         return np.asarray(A)[:, np.asarray(B, int)].astype(np.longdouble)
@@ -250,10 +250,10 @@ def _complexity(model, family, k, rows, s, centers, told):
         measure = "trace" if family.is_positive_definite else "massart"
     m = s.sum()
     if measure == "massart":
-        squares = s @ _kernel(family, k, rows, centers, model) ** 2
+        squares = s @ kernel_values(family, k, rows, centers, model) ** 2
         return float(np.sqrt(squares.max() * 2 * np.log(2 * squares.shape[0])) / m)
     if measure in ("trace", "dimension"):
-        diagonal = np.array([_kernel(family, k, [x], [x], model)[0, 0] for x in rows])
+        diagonal = np.array([kernel_values(family, k, [x], [x], model)[0, 0] for x in rows])
         if measure == "trace":
             return float(np.sqrt(diagonal.max() * (s @ diagonal)) / m)
         n = len(rows[0]) if family.coef0 != 0 else len(rows[0]) - 1
@@ -282,11 +282,11 @@ def _objective(model, a, columns, signs, w, penalties, rows, solution):
 def _square(model, a, kernels, places, points):
     """Return sum_k a_k^T K_k a_k."""
     total = np.longdouble(0)
-    for k, (family, member) in enumerate(_members(model)):
+    for k, (family, member) in enumerate(members_of(model)):
         mine = kernels == k
         if mine.any():
-            points_of = _take(points, places[mine])
-            total += a[mine] @ _kernel(family, member, points_of, points_of, model) @ a[mine]
+            points_of = take(points, places[mine])
+            total += a[mine] @ kernel_values(family, member, points_of, points_of, model) @ a[mine]
     return total
 
 
@@ -321,15 +321,15 @@ def _bound(model, solution, u, rows, signs, w, centers, families, penalties):
         return _bound_of_continuum(model, solution, u, rows, signs, centers), 1e-12
     v = solution.dual_terms if model.l2_penalty else None
     worst, error, square = np.longdouble(1), 0.0, np.longdouble(0)
-    for k, (family, member) in enumerate(_members(model)):
+    for k, (family, member) in enumerate(members_of(model)):
         if penalties[k] <= 0:
             return 0.0, 0.0
-        K = _kernel(family, member, rows, centers, model)
+        K = kernel_values(family, member, rows, centers, model)
         correlation = (u * signs) @ K
         if v is not None and (v.kernels == k).any():
             mine = v.kernels == k
             weights, points = v.weights[mine].astype(np.longdouble), v.centers[mine]
-            C = _kernel(family, member, _take(centers, points), centers, model)
+            C = kernel_values(family, member, take(centers, points), centers, model)
             correlation = correlation - model.l2_penalty * (weights @ C)
             square += model.l2_penalty * (weights @ C[:, points] @ weights)
         worst = max(worst, np.abs(correlation).max() / penalties[k])
@@ -348,7 +348,7 @@ def _bound_of_continuum(model, solution, u, rows, signs, centers):
     start = 0
     for other in model.kernels_[:-1]:
         for k in range(other.n_kernels):
-            correlation = (u * signs) @ _kernel(other, k, rows, centers, model)
+            correlation = (u * signs) @ kernel_values(other, k, rows, centers, model)
             worst = max(worst, np.abs(correlation).max() / model.penalties_[start])
             start += 1
     knots = solution.gram.families[-1].knots_

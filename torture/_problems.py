@@ -156,7 +156,7 @@ def _options(rng, kind, kernels, X, y):
     }
     if rng.random() < 0.2:
         options["class_weight"] = (
-            "balanced" if rng.random() < 0.5 else {label: 2.0 for label in y[:1].tolist()}
+            "balanced" if rng.random() < 0.5 else dict.fromkeys(y[:1].tolist(), 2.0)
         )
     options["complexity"] = _measure(rng, kind, kernels)
     if rng.random() < 0.2:

@@ -21,7 +21,7 @@ from ..problem import Problem, Terms
 from ..solution import Solution
 from ._highs import solve_highs
 from .incumbent import Incumbent, Round, SolverInterrupted
-from .linear_program import Infeasible, LinearProgram, LPResult
+from .linear_program import LinearProgram, LPResult
 from .refinement import solve_basis
 
 LP_SECONDS = 24 * 3600.0
@@ -115,7 +115,7 @@ def _solve_whole(lp: LinearProgram, end: float) -> LPResult | None:
     """Dual simplex, then primal; F is bounded, so no claim of infeasibility is true."""
     for strategy in (1, 4):
         _check_time(end - LOAD_SECONDS * lp.matrix.size)
-        with suppress(Infeasible):
+        with suppress(Exception):  # a breakdown of any kind is this strategy's alone
             result = solve_highs(lp, end=end, strategy=strategy, rescale=True)
             if result is not None:
                 return result
