@@ -84,8 +84,7 @@ class Training:
         center_rows = None
         if getattr(estimator, "l2_penalty", 0.0) > 0:
             center_rows = find_center_rows(estimator, families, sample, numbers)
-        gram = build_gram(estimator, families, rows, centers, sample)
-        gram.deadline = deadline
+        gram = build_gram(estimator, families, rows, centers, sample, deadline)
         gram.work *= len(classes) if len(classes) > 2 else 1
         try:
             complexities, errors = measure_with_errors(estimator.complexity, gram, sample.weights)
@@ -190,6 +189,7 @@ def build_gram(
     rows: Any,
     centers: Any,
     sample: CanonicalSample,
+    deadline: float | None = None,
 ) -> Gram:
     """Bind fitted families to rows and centres, within the memory limit."""
     n_jobs = effective_n_jobs(estimator.n_jobs)
@@ -210,6 +210,7 @@ def build_gram(
         itself=sample.rows if families[0].pairwise else None,
         memory_limit=limit,
         n_jobs=n_jobs,
+        deadline=deadline,
     )
 
 
