@@ -1,5 +1,6 @@
 """Similarity functions that misbehave."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -232,8 +233,9 @@ def slow(random, recorder):
 
 
 SLOW_FIT = """
-import time, numpy as np
+import signal, time, numpy as np
 from votedkernels import Similarity, VotedKernelClassifier
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have turned it off
 X = np.random.default_rng(0).standard_normal((300, 3))
 def sleepy(A, B):
     for _ in A:
@@ -249,8 +251,6 @@ except KeyboardInterrupt:
 
 
 def interrupted(random, recorder):
-    import signal
-
     text = SLOW_FIT.replace("JOBS", str(int(random.integers(1, 3))))
     child = subprocess.Popen(
         [sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

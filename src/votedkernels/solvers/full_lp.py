@@ -31,10 +31,11 @@ BYTES_PER_ENTRY = 40
 LOAD_SECONDS = 1e-7
 
 
-def check_memory_of_full_lp(problem: Problem, memory_limit: int | str | None) -> None:
+def check_memory_of_full_lp(
+    n_rows: int, n_kernels: int, n_centers: int, memory_limit: int | str | None
+) -> None:
     """Raise where the whole LP would take more than the limit."""
-    gram = problem.gram
-    needed = BYTES_PER_ENTRY * problem.n_rows * 2 * gram.n_kernels * gram.n_centers
+    needed = BYTES_PER_ENTRY * n_rows * 2 * n_kernels * n_centers
     allowed = DEFAULT_MEMORY if memory_limit is None else parse_memory(memory_limit)
     if needed > allowed:
         raise ValueError(
