@@ -6,7 +6,6 @@ import sys
 import threading
 import warnings
 
-import numpy as np
 from _problems import draw_problem
 from _trial import Trial
 
