@@ -28,7 +28,7 @@ def main():
     rows, worst, done = make_rows()[0][:200], 0.0, 0
     first = None
     for number in range(n):
-        for n_jobs, method, blas in settings if n > 1 else settings[::3]:
+        for n_jobs, method, blas in settings if n > 1 else settings[3:5]:
             results = run(method, n_jobs, blas)
             done += 1
             first = first or results

@@ -1,20 +1,17 @@
 """Random problems against exact rational arithmetic."""
 
-import os
 import sys
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from multiprocessing import get_context
 
 import numpy as np
 import oracles
 from _dense import Recorder, class_factors, kernel_values, members_of, take
 from _problems import draw_problem
+from _spread import spread
 from _trial import Trial
 
 N_PROBLEMS = 200
-N_PROCESSES = 2
 AGREEMENT = 1e-9
 
 
@@ -25,22 +22,19 @@ def main():
     n = trial.count(N_PROBLEMS)
     first = 1_000_000 + trial.options.seed * 100_000
     worst, done, no_answer = 0.0, 0, 0
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    with ProcessPoolExecutor(N_PROCESSES, mp_context=get_context("spawn")) as pool:
-        # Some problems have no linear program that fits, so there are more seeds than needed.
-        for seed, difference, text in pool.map(
-            compare, range(first, first + n + n // 4 + 4), chunksize=1
-        ):
-            if text == "skipped" or done == n:
-                continue
-            done += 1
-            trial.tell(f"{done} of {n} problems")
-            if text == "no answer":
-                no_answer += 1
-            elif not difference <= AGREEMENT:
-                trial.fail(f"problem {seed}: differs by {difference:.3g} ({text})")
-            else:
-                worst = max(worst, difference)
+    seeds = range(first, first + n + n // 4 + 4)
+    # Some problems have no linear program that fits, so there are more seeds than needed.
+    for seed, difference, text in spread(compare, seeds, few=8):
+        if text == "skipped" or done == n:
+            continue
+        done += 1
+        trial.tell(f"{done} of {n} problems")
+        if text == "no answer":
+            no_answer += 1
+        elif not difference <= AGREEMENT:
+            trial.fail(f"problem {seed}: differs by {difference:.3g} ({text})")
+        else:
+            worst = max(worst, difference)
     if done < n or no_answer > n // 20:
         trial.fail(f"only {done - no_answer} of {n} problems were compared")
     trial.end(

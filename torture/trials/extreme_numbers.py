@@ -1,19 +1,16 @@
 """Penalties, features and degrees of every size."""
 
-import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from multiprocessing import get_context
 
 import numpy as np
 from _dense import Recorder, Untrue, fit_and_check
+from _spread import spread
 from _trial import Trial
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 
 N_FITS = 1000
-N_PROCESSES = 2
 CHUNK = 10
 
 
@@ -28,16 +25,14 @@ def main():
     chunks = [range(i, min(i + CHUNK, first + n)) for i in range(first, first + n, CHUNK)]
     counts = {"certified": 0, "warned": 0, "refused": 0}
     done = 0
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    with ProcessPoolExecutor(N_PROCESSES, mp_context=get_context("spawn")) as pool:
-        for results in pool.map(judge, chunks):
-            for seed, state in results:
-                done += 1
-                if state in counts:
-                    counts[state] += 1
-                else:
-                    trial.fail(f"fit {seed}: {state}")
-            trial.tell(f"{done} of {n} fits")
+    for results in spread(judge, chunks):
+        for seed, state in results:
+            done += 1
+            if state in counts:
+                counts[state] += 1
+            else:
+                trial.fail(f"fit {seed}: {state}")
+        trial.tell(f"{done} of {n} fits")
     trial.end(
         f"of {done} fits {counts['certified']} certified, {counts['warned']} warned with the true "
         f"gap, {counts['refused']} refused with the kernel and a cure named, "

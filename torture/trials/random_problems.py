@@ -1,16 +1,13 @@
 """Ten thousand random problems over every option, each judged by simple dense code."""
 
-import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 from _dense import Recorder, Untrue, fit_and_check
 from _problems import draw_problem
+from _spread import spread
 from _trial import Trial
 
 N_PROBLEMS = 10_000
-N_PROCESSES = 2
 CHUNK = 50
 
 
@@ -27,19 +24,16 @@ def main():
     ]
     certified = warned = done = 0
     worst = 0.0
-    # Threads of BLAS have no place beside two processes.
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    with ProcessPoolExecutor(N_PROCESSES, mp_context=get_context("spawn")) as pool:
-        for results in pool.map(judge, chunks):
-            for seed, state, gap in results:
-                done += 1
-                if state == "certified":
-                    certified, worst = certified + 1, max(worst, gap)
-                elif state == "warned":
-                    warned += 1
-                else:
-                    trial.fail(f"problem {seed}: {state}")
-            trial.tell(f"{done} of {n} problems")
+    for results in spread(judge, chunks):
+        for seed, state, gap in results:
+            done += 1
+            if state == "certified":
+                certified, worst = certified + 1, max(worst, gap)
+            elif state == "warned":
+                warned += 1
+            else:
+                trial.fail(f"problem {seed}: {state}")
+        trial.tell(f"{done} of {n} problems")
     trial.end(
         f"{certified} certified (true gap at most {worst:.2g} tol), {warned} warned with the true "
         f"gap, {done - certified - warned} silent misses, of {done}"
