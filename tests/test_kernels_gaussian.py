@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from votedkernels import Gaussian
+from votedkernels import ContinuousGaussian, Gaussian, VotedKernelClassifier
 
 
 @pytest.fixture
@@ -119,3 +119,26 @@ def test_correlation_and_columns_are_those_of_the_members(X):
 def test_impossible_parameters_are_named(X, family, message):
     with pytest.raises(ValueError, match=message):
         fit(family, X)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e8])
+@pytest.mark.parametrize(
+    "family", [Gaussian((1.0, 1e5), unit=1.0), ContinuousGaussian(1.0, 1e5, unit=1.0)]
+)
+def test_narrow_kernels_far_out_are_those_of_the_differences(size, family):
+    # By norms and products, K(x, x) came out as 0.99 and as 0.
+    random = np.random.default_rng(0)
+    X = size * random.standard_normal((30, 3))
+    near = X + 1e-3 * random.standard_normal(X.shape)
+    family = family.fit(X, np.ones(30))
+    base = family.base(X, near)
+    expected = ((X[:, None] - near[None]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(base, expected, rtol=1e-12)
+    assert (family.base(X, X).diagonal() == 0).all()
+
+
+def test_a_model_of_narrow_kernels_far_out_recognises_its_rows():
+    X = 1e8 * np.random.default_rng(0).standard_normal((40, 3))
+    y = np.arange(40) % 2
+    model = VotedKernelClassifier(Gaussian((1e5,), unit=1.0)).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)

@@ -1,5 +1,8 @@
+import time
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier
@@ -136,3 +139,47 @@ def test_error_of_the_function_reaches_the_user():
 
     with pytest.raises(RuntimeError, match="no such word"):
         VotedKernelClassifier(Similarity(failing)).fit(WORDS, KINDS)
+
+
+@pytest.mark.parametrize("memory_limit", [None, "40MB"], ids=["kept", "in blocks"])
+@pytest.mark.parametrize("form", [np.copy, lambda X: [row.copy() for row in X]])
+def test_a_function_that_writes_into_its_input_does_no_harm(table, form, memory_limit):
+    X, y = table
+
+    def careful(A, B):
+        return (np.array(A) - 1) @ (np.array(B) - 1).T
+
+    def careless(A, B):
+        for rows in (A, B):
+            for row in rows:
+                row -= 1
+        return np.array(A) @ np.array(B).T
+
+    mine, centers = form(X), form(X[:20])
+    parameters = {"centers": centers, "memory_limit": memory_limit}
+    expected = VotedKernelClassifier(Similarity(careful), **parameters).fit(mine, y)
+    model = VotedKernelClassifier(Similarity(careless), **parameters).fit(mine, y)
+    np.testing.assert_allclose(
+        model.decision_function(mine), expected.decision_function(form(X)), rtol=1e-9
+    )
+    np.testing.assert_array_equal(np.array(mine), X)
+    np.testing.assert_array_equal(np.array(centers), X[:20])
+
+
+@pytest.mark.parametrize("solver", ["column-generation", "coordinate-descent", "lp"])
+def test_a_limit_of_time_is_kept_between_calls_of_a_slow_function(table, solver, monkeypatch):
+    X, y = table
+    calls = []
+
+    def slow(A, B):
+        calls.append(len(A))
+        time.sleep(0.05)
+        return dot(A, B)
+
+    monkeypatch.setattr("votedkernels.kernels.gram.BASE_ROWS", 4)
+    model = VotedKernelClassifier(Similarity(slow), time_limit=0.12, solver=solver)
+    with pytest.warns(ConvergenceWarning, match="time-limit"):
+        model.fit(X, y)
+    assert len(calls) <= 4
+    assert model.stop_reason_ == "time-limit"
+    assert model.predict(X).shape == (40,)

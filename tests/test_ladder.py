@@ -86,6 +86,28 @@ def test_run_that_raises(model, data, recorded, monkeypatch, seed, share):
     check(model, data, recorded)
 
 
+@pytest.mark.parametrize("method", ["passModel", "getSolution"])
+def test_any_call_that_raises(model, data, recorded, monkeypatch, method):
+    true_method, fails = getattr(highspy.Highs, method), sometimes(0, 0.5)
+
+    def raising(highs, *args):
+        if fails():
+            raise RuntimeError("HiGHS broke down")
+        return true_method(highs, *args)
+
+    monkeypatch.setattr(highspy.Highs, method, raising)
+    check(model, data, recorded)
+
+
+def test_a_dense_simplex_that_raises(model, data, recorded, monkeypatch):
+    def raising(*args, **kwargs):
+        raise np.linalg.LinAlgError("singular matrix")
+
+    monkeypatch.setattr("votedkernels.solvers.lp.solve_dense", raising)
+    check(model, data, recorded)
+    assert model.stop_reason_ == "optimal"
+
+
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30, 0.0])
 def test_solution_of_nonsense(model, data, recorded, monkeypatch, value, share):

@@ -12,6 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
+from votedkernels.complexity import ComplexityMeasure
 from votedkernels.datasets import make_waveform
 
 
@@ -221,3 +222,15 @@ def test_a_whole_lp_beyond_the_limit_is_refused_before_it_is_built():
     finally:
         tracemalloc.stop()
     assert peak <= 100_000_000
+
+
+def test_a_whole_lp_is_refused_before_complexities_are_measured():
+    X, y = make_waveform(1000, random_state=0)
+
+    class Never(ComplexityMeasure):
+        def measure(self, gram, f, sample_weight):
+            raise AssertionError("measured in vain")
+
+    model = VotedKernelClassifier(solver="lp", memory_limit="100MB", complexity=Never())
+    with pytest.raises(ValueError, match="memory_limit"):
+        model.fit(X, y)

@@ -9,8 +9,8 @@ which is nothing on ordinary data, and everything for kernels of size 1e20 with 
 1e-3. Where it comes near to what is to be proved, a second look takes the sums of |a K| and
 u |K| as they are, row by row and column by column, in place of such bounds. Where that is not
 enough, both values are computed once more in extended precision (`numpy.longdouble`), by the
-simplest code there is. Problems too large for this, and those with a hybrid norm, get their bound
-lowered by the error. The hybrid norm's own sums, of a pair of weights each, have errors of about
+simplest code there is. Problems too large for this get their bound lowered by the error. The
+hybrid norm's own sums, of a pair of weights each, have errors of about
 
     eps * rho sum_k max|K_k| (sum_j |a_kj|)^2 / F      (the square, and that of v)
     eps * rho max_k (sum_j |v_kj|) max|K_k| / L_k      (the pull of v in the dual constraints)
@@ -25,7 +25,7 @@ import numpy as np
 
 from .kernels.base import FloatArray, take_rows
 from .kernels.gram import blocks
-from .problem import Problem
+from .problem import Problem, Terms
 from .solution import Solution
 
 #: Rounding errors pile up: this many units in the last place are taken for one sum.
@@ -44,11 +44,11 @@ def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
         return solution
     gram = problem.gram
     n_values = gram.n_kernels * gram.n_rows * gram.n_centers
-    if n_values <= EXTENDED_VALUES and not problem.l2_penalty:
+    if n_values <= EXTENDED_VALUES:
         gram = gram.at_hand()
         gram.deadline = None  # a proof that stops half-way is none
         problem = replace(problem, gram=gram)
-        if closer_rounding_error(problem, solution) <= allowed:
+        if not problem.l2_penalty and closer_rounding_error(problem, solution) <= allowed:
             return solution
         objective, bound = extended_values(problem, solution)
     else:
@@ -120,8 +120,33 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
                 f[rows] += values[:, terms.centers[mine]] @ terms.weights[mine]
     loss = problem.w @ np.maximum(0, 1 - y * f)
     price = problem.penalties[terms.kernels] @ np.abs(terms.weights.astype(np.longdouble))
-    largest = problem.excess(correlation).max()  # type: ignore[arg-type]
-    return float(loss + price), float(u.sum() / max(1, largest))
+    _, square = _extended_pull(problem, terms)
+    pull, dual_square = _extended_pull(problem, solution.dual_terms or Terms.none())
+    excess = problem.excess(correlation - pull)
+    shrink, total = 1 / max(1, excess.max()), u.sum()
+    if dual_square > 0:
+        shrink = min(shrink, total / dual_square)
+    bound = shrink * total - shrink**2 * dual_square / 2
+    return float(loss + price + square / 2), max(0.0, float(bound))
+
+
+def _extended_pull(problem: Problem, terms: Terms) -> tuple[Any, Any]:
+    """Return `Problem.pull` and `Problem.square` in extended precision; zeros without l2."""
+    gram = problem.gram
+    pull = np.zeros((gram.n_kernels, gram.n_centers), np.longdouble)
+    if not problem.l2_penalty or problem.center_rows is None:
+        return pull, np.longdouble(0)
+    centers = _widen(gram.centers)
+    for number, family in enumerate(gram.families):
+        for k, member in enumerate(gram.members_of(number)):
+            mine = terms.kernels == member
+            if not mine.any():
+                continue
+            rows = problem.center_rows[terms.centers[mine]]
+            base = family.base(_widen(take_rows(gram.X, rows)), centers)
+            values = family.member(base.astype(np.longdouble, copy=False), k)
+            pull[member] = problem.l2_penalty * (terms.weights[mine] @ values)
+    return pull, pull[terms.kernels, terms.centers] @ terms.weights
 
 
 def _widen(X: Any) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from .distributed import is_dask, prepare_training
@@ -188,11 +189,14 @@ class VotedKernelClassifier(
         check_parameters(self, SOLVERS)
         deadline = None if self.time_limit is None else started + self.time_limit
         with single_blas_thread():
+            options: dict[str, Any] = {"deadline": deadline}
             prepare = prepare_training if is_dask(X) else Training.prepare
-            training = prepare(self, X, y, sample_weight, deadline=deadline)
+            if self.solver == "lp" and not is_dask(X):
+                options["check_size"] = partial(
+                    check_memory_of_full_lp, memory_limit=self.memory_limit
+                )
+            training = prepare(self, X, y, sample_weight, **options)
             problems = training.problems(self.complexity_penalty, self.l1_penalty, self.l2_penalty)
-            if self.solver == "lp":
-                check_memory_of_full_lp(problems[0], self.memory_limit)
             solutions = [_unsolved(problem) for problem in problems]
 
             def describe(partial: list[Solution]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,17 @@ def record_solvers(
     with single_blas_thread():
         started = time.perf_counter()
         deadline = None if limit is None else started + limit
-        training = Training.prepare(estimator, X, y, sample_weight, deadline=deadline)
+        check = partial(check_memory_of_full_lp, memory_limit=estimator.memory_limit)
+        training = Training.prepare(
+            estimator,
+            X,
+            y,
+            sample_weight,
+            deadline=deadline,
+            check_size=check if "lp" in solvers else None,
+        )
         problems = training.problems(estimator.complexity_penalty, estimator.l1_penalty)
         prepared = time.perf_counter() - started
-        if "lp" in solvers:
-            check_memory_of_full_lp(problems[0], estimator.memory_limit)
         if limit is None or prepared < limit:
             warm_up(problems[0], estimator.tol)
         return [record_solver(solver, problems, estimator, prepared) for solver in solvers]

@@ -8,7 +8,7 @@ complexities. `Training.problems` then gives the one-vs-rest problems of a pair 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -66,8 +66,13 @@ class Training:
         sample_weight: Any = None,
         *,
         deadline: float | None = None,
+        check_size: Callable[[int, int, int], None] | None = None,
     ) -> Self:
-        """Validate and prepare the data for an estimator with our parameters."""
+        """Validate and prepare the data for an estimator with our parameters.
+
+        ``check_size`` gets the numbers of rows, kernels and centres before work starts on them,
+        and may raise.
+        """
         named = clone_families(estimator.kernels)
         families = [family for _, family in named]
         X = validate_rows(estimator, X, families, reset=True)
@@ -84,8 +89,10 @@ class Training:
         center_rows = None
         if getattr(estimator, "l2_penalty", 0.0) > 0:
             center_rows = find_center_rows(estimator, families, sample, numbers)
-        gram = build_gram(estimator, families, rows, centers, sample)
-        gram.deadline = deadline
+        if check_size is not None:
+            n_kernels = sum(family.n_kernels for family in families)
+            check_size(len(sample.rows), n_kernels, count_rows(centers))
+        gram = build_gram(estimator, families, rows, centers, sample, deadline)
         gram.work *= len(classes) if len(classes) > 2 else 1
         try:
             complexities, errors = measure_with_errors(estimator.complexity, gram, sample.weights)
@@ -190,6 +197,7 @@ def build_gram(
     rows: Any,
     centers: Any,
     sample: CanonicalSample,
+    deadline: float | None = None,
 ) -> Gram:
     """Bind fitted families to rows and centres, within the memory limit."""
     n_jobs = effective_n_jobs(estimator.n_jobs)
@@ -210,6 +218,7 @@ def build_gram(
         itself=sample.rows if families[0].pairwise else None,
         memory_limit=limit,
         n_jobs=n_jobs,
+        deadline=deadline,
     )
 
 

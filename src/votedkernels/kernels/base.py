@@ -100,6 +100,9 @@ class KernelFamily(BaseEstimator):
     #: B(x, c) = B(c, x), and `correlate_fused` takes its blocks turned over.
     has_fused = False
 
+    #: A value may take any time, so that the deadline is looked at before every block.
+    is_costly = False
+
     names_: list[str]
 
     @property

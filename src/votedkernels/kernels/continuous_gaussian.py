@@ -85,6 +85,10 @@ class ContinuousGaussian(Gaussian):
         self._set_widths(self.knots_)
         return self
 
+    @property
+    def _largest_gamma(self) -> float:
+        return float(self.high)
+
     def with_widths(self, gammas: FloatArray) -> Self:
         """Return the fitted family with these members."""
         family = copy(self)

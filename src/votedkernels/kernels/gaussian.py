@@ -22,6 +22,10 @@ from .base import (
 )
 from .polynomial import _squared_norms
 
+#: A product of factors is wrong by about eps times this in the exponent; beyond, rows and centres
+#: are subtracted, which takes longer.
+LARGEST_EXPONENT = 1e6
+
 
 class Gaussian(KernelFamily):
     """Gaussian kernels ``exp(-gamma * unit * ||x - x'||^2)``, one per gamma.
@@ -82,22 +86,41 @@ class Gaussian(KernelFamily):
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return unit ||x - c||^2."""
-        left = self.left_factor(X)
-        if left is not None and not sparse.issparse(centers):
+        if not (sparse.issparse(X) or sparse.issparse(centers)):
+            left = self.left_factor(X)
+            if left is None:
+                return self._subtracted(X, centers)
             return self.multiply(left, self.right_factor(centers))
         base = inner_products(X, centers * (-2.0 * self.unit_))
         base += (self.unit_ * _squared_norms(X))[:, None]
         base += (self.unit_ * _squared_norms(centers))[None, :]
         return np.maximum(base, 0.0, out=base)
 
+    def _subtracted(self, X: FloatArray, centers: FloatArray) -> FloatArray:
+        """Return unit ||x - c||^2 feature by feature: slow, and right however narrow a kernel."""
+        base = np.zeros((X.shape[0], centers.shape[0]), X.dtype)
+        for x, c in zip(X.T, centers.T, strict=True):
+            difference = np.subtract.outer(x, c)
+            difference *= difference
+            base += difference
+        base *= self.unit_
+        return base
+
+    @property
+    def _largest_gamma(self) -> float:
+        return float(self.gammas_.max(initial=0.0))
+
     # The unit and the norms go into the smaller arrays: every pass over the base counts.
 
     def left_factor(self, X: Any) -> FloatArray | None:
-        """Return [x, unit ||x||^2, 1], from our own origin."""
+        """Return [x, unit ||x||^2, 1], from our own origin; None where that loses digits."""
         if sparse.issparse(X):
             return None
         X = X if self.origin_ is None else X - self.origin_
         norms = _squared_norms(X)
+        # Only rows and centres that are both far out and near each other lose digits.
+        if self._largest_gamma * self.unit_ * norms.max(initial=0.0) > LARGEST_EXPONENT:
+            return None
         return np.column_stack([X, self.unit_ * norms, np.ones_like(norms)])
 
     def right_factor(self, centers: Any) -> FloatArray:

@@ -25,6 +25,7 @@ BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
 VOTE_ROWS = 1024  # a block of votes stays in cache
 FUSED_ROWS = 256
+BASE_ROWS = 256  # of a base that is to be kept; between blocks the deadline is looked at
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: Kernel values (of one pass, for all problems to be solved) from which compiled loops pay.
@@ -48,6 +49,8 @@ class Gram:
         Bytes that may be allocated here.
     n_jobs : int
         Threads that share the blocks.
+    deadline : float
+        Of `time.perf_counter`; passes stop there with `OutOfTime`.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Gram:
         itself: Any = None,
         memory_limit: int = DEFAULT_MEMORY,
         n_jobs: int = 1,
+        deadline: float | None = None,
     ) -> None:
         self.families = list(families)
         self.X = X
@@ -67,8 +71,7 @@ class Gram:
         self.n_rows = count_rows(X)
         self.n_centers = count_rows(centers)
         self.n_jobs = n_jobs
-        #: Of `time.perf_counter`; passes stop there with `OutOfTime`.
-        self.deadline: float | None = None
+        self.deadline = deadline
         self._number_kernels()
         #: Kernel values of one pass for each problem to be solved; kept by `restricted`.
         self.work = self.n_kernels * self.n_rows * self.n_centers
@@ -293,7 +296,12 @@ class Gram:
 
     def largest(self) -> FloatArray:
         """Return a bound of ``|K_k|`` for each kernel, or about."""
-        parts = [family.largest(self.X, self.centers) for family in self.families]
+        parts = []
+        for family, base in zip(self.families, self._bases, strict=True):
+            if base is None or not family.is_costly:
+                parts.append(family.largest(self.X, self.centers))
+            else:
+                parts.append(np.array([np.abs(values).max() for values in family.members(base)]))
         return np.concatenate(parts)
 
     def diagonal(self, f: int) -> FloatArray:
@@ -315,8 +323,7 @@ class Gram:
         """Do ``work`` for the blocks of range(n), shared by threads; stop at the deadline."""
 
         def in_time(part: slice) -> Any:
-            if self.deadline is not None and time.perf_counter() >= self.deadline:
-                raise OutOfTime
+            self._check_time()
             return work(part)
 
         parts = list(blocks(n, size))
@@ -329,10 +336,16 @@ class Gram:
                 pool.shutdown(cancel_futures=True)
                 raise
 
+    def _check_time(self) -> None:
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            raise OutOfTime
+
     def _base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
         base = self._bases[f]
         if base is not None:
             return base[rows, cols] if isinstance(cols, slice) else base[np.ix_(rows, cols)]
+        if self.families[f].is_costly:
+            self._check_time()
         return self.families[f].base(take_rows(self.X, rows), take_rows(self.centers, cols))
 
     def _cached_bases(self, memory_limit: int) -> list[FloatArray | None]:
@@ -346,9 +359,14 @@ class Gram:
                 continue
             memory_limit -= size
             base = np.empty((self.n_rows, self.n_centers, *family.base_axes))
-            for rows in blocks(self.n_rows, BLOCK_ROWS):
-                base[rows] = family.base(take_rows(self.X, rows), self.centers)
-            bases.append(base)
+            try:
+                for rows in blocks(self.n_rows, BASE_ROWS):
+                    self._check_time()
+                    base[rows] = family.base(take_rows(self.X, rows), self.centers)
+            except OutOfTime:  # as will be every pass
+                bases.append(None)
+            else:
+                bases.append(base)
         return bases
 
 

@@ -19,7 +19,9 @@ class Similarity(KernelFamily):
         ``function(A, B)`` returns an array of shape ``(len(A), len(B))``. A and B are
         arrays, or lists of objects when the classifier was given objects. Row a, column b
         is the similarity of ``A[a]`` to the centre ``B[b]``. It need be neither symmetric
-        nor positive definite.
+        nor positive definite. Arrays are copies, so that a function that writes into them does
+        no harm; other objects are the user's own and must not be changed. Limits of time are
+        looked at between calls.
     name : str, default=None
         Name in tables and messages; the function's own by default.
     positive_definite : bool, default=False
@@ -31,6 +33,7 @@ class Similarity(KernelFamily):
     """
 
     accepts_objects = True
+    is_costly = True
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class Similarity(KernelFamily):
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return function(X, centers) as float64, checked."""
-        values = np.asarray(self.function(X, centers))
+        values = np.asarray(self.function(_copied(X), _copied(centers)))
         shape = (count_rows(X), count_rows(centers))
         name = self.names_[0]
         if values.shape != shape:
@@ -96,3 +99,10 @@ class Similarity(KernelFamily):
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return the base itself."""
         return base
+
+
+def _copied(rows: Any) -> Any:
+    """Return rows of which the arrays are copies: a function may write into what it is given."""
+    if isinstance(rows, list):
+        return [row.copy() if isinstance(row, np.ndarray) else row for row in rows]
+    return rows.copy()

@@ -68,8 +68,10 @@ def solve_by_column_generation(
     best = Incumbent(problem)
     n_iter = last_gain = 0
     objective, bound = np.inf, 0.0
-    rounding = rounding_to_penalty(problem)
     try:
+        if deadline is not None and time.perf_counter() >= deadline:
+            raise OutOfTime
+        rounding = rounding_to_penalty(problem)
         u = problem.feasible_box(problem.w)
         if master is None:
             master = Master(problem, deadline=deadline)

@@ -21,7 +21,7 @@ from ..problem import Problem, Terms
 from ..solution import Solution
 from ._highs import solve_highs
 from .incumbent import Incumbent, Round, SolverInterrupted
-from .linear_program import Infeasible, LinearProgram, LPResult
+from .linear_program import LinearProgram, LPResult
 from .refinement import solve_basis
 
 LP_SECONDS = 24 * 3600.0
@@ -31,10 +31,11 @@ BYTES_PER_ENTRY = 40
 LOAD_SECONDS = 1e-7
 
 
-def check_memory_of_full_lp(problem: Problem, memory_limit: int | str | None) -> None:
+def check_memory_of_full_lp(
+    n_rows: int, n_kernels: int, n_centers: int, memory_limit: int | str | None
+) -> None:
     """Raise where the whole LP would take more than the limit."""
-    gram = problem.gram
-    needed = BYTES_PER_ENTRY * problem.n_rows * 2 * gram.n_kernels * gram.n_centers
+    needed = BYTES_PER_ENTRY * n_rows * 2 * n_kernels * n_centers
     allowed = DEFAULT_MEMORY if memory_limit is None else parse_memory(memory_limit)
     if needed > allowed:
         raise ValueError(
@@ -115,7 +116,7 @@ def _solve_whole(lp: LinearProgram, end: float) -> LPResult | None:
     """Dual simplex, then primal; F is bounded, so no claim of infeasibility is true."""
     for strategy in (1, 4):
         _check_time(end - LOAD_SECONDS * lp.matrix.size)
-        with suppress(Infeasible):
+        with suppress(Exception):  # a breakdown of any kind is this strategy's alone
             result = solve_highs(lp, end=end, strategy=strategy, rescale=True)
             if result is not None:
                 return result

@@ -79,6 +79,8 @@ def solve_lp(
             if may_be_infeasible:
                 return None
             result = None
+        except Exception:  # a breakdown of any kind is this rung's alone
+            result = None
         if result is not None:
             return result
         if deadline is not None and time.perf_counter() >= deadline:
