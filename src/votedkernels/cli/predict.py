@@ -10,7 +10,7 @@ import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from votedkernels import load_model
-from votedkernels.cli.console import messages
+from votedkernels.cli.console import messages, printable
 from votedkernels.cli.results import open_results
 from votedkernels.cli.tables import STANDARD, Table, check_names, count, file_kind, open_table
 from votedkernels.datasets import DataFileError
@@ -75,7 +75,7 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     if ignored:
         shown = ", ".join(ignored[:5]) + (", ..." if len(ignored) > 5 else "")
         messages().print(
-            f"note: {count(len(ignored), 'column')} ignored: {shown}", soft_wrap=True, markup=False
+            f"note: {count(len(ignored), 'column')} ignored: {printable(shown)}", soft_wrap=True
         )
     return features
 
