@@ -375,6 +375,12 @@ def test_numbers_beside_what_only_python_strips(call, model, tmp_path):
     assert_one_line(call("predict", model, data), r"line 3: '\x1f4' in column b is not a finite")
 
 
+def test_rows_that_overflow_are_named(call, model, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("a,b\n1,2\n1e308,1e308\n", encoding="utf-8")
+    assert_one_line(call("predict", model, data), "new.csv, lines 2 to 3: kernel polynomial")
+
+
 def test_a_label_that_would_fill_the_memory(call, tmp_path):
     data = tmp_path / "new.csv"
     data.write_text("a,class\n1,x\n2,y\n3," + "z" * 5000 + "\n", encoding="utf-8")
