@@ -2,6 +2,7 @@
 #
 #   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
 #   make test    run the tests
+#   make test-oldest   run the tests with the oldest versions that pyproject.toml allows
 #   make lint    ruff, mypy, import-linter
 #   make bench   compare solvers, write benchmarks/results/
 #   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
@@ -17,10 +18,12 @@ BENCH_ARGS ?=
 REPRODUCE_ARGS ?= --jobs 2
 TORTURE_ARGS ?=
 MUTANTS_ARGS ?=
+OLDEST_VENV ?= .venv-oldest
+OLDEST := tests/oldest-constraints.txt
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench reproduce torture mutants docs clean
+.PHONY: help demo test test-oldest lint bench reproduce torture mutants docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -49,6 +52,17 @@ demo: $(VENV)/.installed-plot
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# An environment of its own; PYTHON should be the oldest, 3.11.
+$(OLDEST_VENV)/.installed: pyproject.toml $(OLDEST)
+	@$(PYTHON) -m venv $(OLDEST_VENV)
+	@echo "installing votedkernels[test] with the oldest versions into $(OLDEST_VENV)"
+	@$(OLDEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(OLDEST) --editable '.[test]'
+	@touch $@
+
+test-oldest: $(OLDEST_VENV)/.installed
+	$(OLDEST_VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,6 +85,6 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/generated demo.png
+	rm -rf $(VENV) $(OLDEST_VENV) build dist docs/_build docs/gallery docs/generated demo.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -321,6 +322,71 @@ def test_inspect_prints_nothing_that_could_change_the_terminal(call, tmp_path):
     assert "\x1b" not in out
     assert "\\x1b[31mred" in out
     assert "[b]x[/b]" in out
+
+
+HOSTILE = "\x1b[31m[/b]"
+
+
+def test_fit_and_predict_print_nothing_that_could_change_the_terminal(call, tmp_path, train):
+    path = tmp_path / "m.safetensors"
+    train.write_text(table(labels=(HOSTILE, "b", "c")), encoding="utf-8")
+    args = ("--target", "class", "--drop", "id", "--model", path, "--kernels", "gaussian")
+    code, out, err = call("fit", train, *args)
+    assert code == 0, err
+    assert "\\x1b[31m[/b], b, c" in out
+    data = tmp_path / "new.csv"
+    data.write_text(f"a,b,{HOSTILE}\n1,2,x\n", encoding="utf-8")
+    code, _, err = call("predict", path, data)
+    assert (code, err) == (0, "note: 1 column ignored: \\x1b[31m[/b]\n")
+    data.write_text(f"a,{HOSTILE}\n1,2\n", encoding="utf-8")
+    code, _, err = call("predict", path, data)
+    assert code == 2
+    assert "there are a, \\x1b[31m[/b]." in err
+    assert "\x1b" not in out + err
+
+
+@pytest.mark.parametrize("name", ["[red]x", "\x1b[31m"])
+def test_names_of_files_are_no_markup(call, train, tmp_path, name):
+    path = tmp_path / name
+    args = ("--target", "class", "--drop", "id", "--kernels", "polynomial:1")
+    code, _, err = call("fit", train, "--model", path, *args)
+    assert code == 0
+    assert name.replace("\x1b", "\\x1b") in err
+    assert path.is_file()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_standard_output_is_told(model, train):
+    program = "from votedkernels.cli import main; main()"
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program, "predict", model, train], stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[1:] == [
+        "votedkernels: standard output: No space left on device"
+    ]
+
+
+def test_numbers_beside_what_only_python_strips(call, model, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("a,b\n1,2\n3,\x1f4\n", encoding="utf-8")
+    assert_one_line(call("predict", model, data), r"line 3: '\x1f4' in column b is not a finite")
+
+
+def test_rows_that_overflow_are_named(call, model, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("a,b\n1,2\n1e308,1e308\n", encoding="utf-8")
+    assert_one_line(call("predict", model, data), "new.csv, lines 2 to 3: kernel polynomial")
+
+
+def test_a_label_that_would_fill_the_memory(call, tmp_path):
+    data = tmp_path / "new.csv"
+    data.write_text("a,class\n1,x\n2,y\n3," + "z" * 5000 + "\n", encoding="utf-8")
+    result = call("fit", data, "--target", "class", "--model", tmp_path / "m")
+    assert_one_line(result, "line 4: a class label of 5000 characters; 1000 are allowed.")
+    assert files_in(tmp_path) == ["new.csv"]
 
 
 # -- errors -------------------------------------------------------------------------------

@@ -79,6 +79,13 @@ def test_the_report_is_recomputed_from_the_records_alone(done, tmp_path, capsys)
         assert (tmp_path / "again" / name).read_bytes() == (done / name).read_bytes()
 
 
+@pytest.mark.parametrize("name", ["[/b]", "[red]x"])
+def test_the_name_of_the_folder_is_no_markup(done, tmp_path, capsys, name):
+    code, _, err = run(capsys, "report", done / "records.jsonl", "--output", tmp_path / name)
+    assert code == 0
+    assert f"{name}/report.html" in err
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

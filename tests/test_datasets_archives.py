@@ -1,5 +1,6 @@
 """Members of archives: found, uncompressed, and refused where no honest archive has them."""
 
+import io
 import shutil
 import stat
 import subprocess
@@ -88,6 +89,30 @@ def test_an_archive_with_a_link_is_refused():
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     with pytest.raises(DataFileError, match="'link' is a link"):
         read_member(zipped({"a.data": b"1", link: "/etc/passwd"}), "a.data", "x.zip")
+
+
+@pytest.mark.parametrize("mode", [stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
+def test_an_archive_with_a_device_is_refused(mode):
+    device = zipfile.ZipInfo("device")
+    device.external_attr = (mode | 0o666) << 16
+    with pytest.raises(DataFileError, match="'device' is no file or folder"):
+        read_member(zipped({"a.data": b"1", device: b""}), "a.data", "x.zip")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_of_packing_are_refused(method):
+    """Their errors are others, and LZMA can ask for gigabytes before it gives a byte."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("a.data", TEXT)
+    with pytest.raises(DataFileError, match=r"x.zip, a.data: packed in a way"):
+        read_member(buffer.getvalue(), "a.data", "x.zip")
+
+
+def test_an_archive_of_very_many_members_is_refused():
+    members = {str(i): b"" for i in range(archives.MAX_MEMBERS)}
+    with pytest.raises(DataFileError, match="more than 1000 members"):
+        read_member(zipped({"a.data": b"1", **members}), "a.data", "x.zip")
 
 
 def test_a_bomb_is_refused_by_its_size():

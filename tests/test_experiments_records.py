@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-from votedkernels.experiments import runner
+from votedkernels.experiments import records, runner
 from votedkernels.experiments.records import FORMAT_VERSION, RecordError, RecordFile, read_records
 from votedkernels.experiments.runner import list_units, run_unit, run_units
 
+HEADER = '{"format": "votedkernels-records", "version": 1}\n'
 UNITS = list_units("polynomial", "range", [0], ["ionosphere"], ["vkr-dimension"])
 TIMES = ("fit_seconds", "predict_seconds", "finished")
 
@@ -88,6 +89,8 @@ def test_a_header_torn_by_a_kill_is_written_again(path):
         ('{"format": "votedkernels-records", "version": 99}\n', "line 1: these records have versi"),
         ('{"format": "votedkernels-records", "version": 1}\n{"a": 1}\n', "line 2: this is not a"),
         ('{"format": "votedkernels-records", "version": 1}\n\0\n', "line 2: this is not a record"),
+        (HEADER + '{"key": []}\n', "line 2: this is not a record"),
+        (HEADER + "[" * 100_000 + "\n", "line 2: this is not a record"),
         (
             '{"format": "votedkernels-records", "version": 1}\n{"key": "a"}\n{"key": "a"}\n',
             "line 3: a is there twice",
@@ -138,6 +141,45 @@ def test_a_full_disk_leaves_whole_lines(path, monkeypatch):
         assert read_records(path) == [{"key": "one"}]
         file.append({"key": "two"})
     assert [r["key"] for r in read_records(path)] == ["one", "two"]
+
+
+@pytest.mark.parametrize("replace", [lambda path: None, lambda path: path.write_text("another's")])
+def test_a_file_that_is_gone_takes_no_more_records(path, replace):
+    with RecordFile(path, {}) as file:
+        file.append({"key": "one"})
+        path.unlink()
+        replace(path)
+        with pytest.raises(RecordError, match="removed or replaced while"):
+            file.append({"key": "two"})
+
+
+def test_a_full_disk_names_the_file(path, monkeypatch):
+    def full(descriptor, data):
+        raise OSError(28, "No space left on device")
+
+    with RecordFile(path, {}) as file:
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left") as raised:
+            file.append({"key": "one"})
+        monkeypatch.undo()
+    assert raised.value.filename == str(path)
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "MAX_LINE", 1000)
+    path = tmp_path / "records.jsonl.gz"
+    path.write_bytes(gzip.compress(HEADER.encode() + b'{"key": "' + b"x" * 5000))
+    with pytest.raises(RecordError, match="line 2: a line of more than 1000 bytes"):
+        read_records(path)
+
+
+def test_damage_within_compressed_records_is_told(tmp_path):
+    packed = bytearray(gzip.compress(HEADER.encode()))
+    packed[12:20] = b"\xff" * 8
+    path = tmp_path / "records.jsonl.gz"
+    path.write_bytes(packed)
+    with pytest.raises(RecordError, match=r"records\.jsonl\.gz, after line 0"):
+        read_records(path)
 
 
 # -- running -----------------------------------------------------------------------------

@@ -221,6 +221,23 @@ def test_hostile_names_are_text(tmp_path):
     )
 
 
+def test_nothing_in_the_tables_can_change_a_terminal(tmp_path):
+    records = make_runs("\x1b[31mred\x07", "l2-svm", [10, 11, 12, 13, 14])
+    page, markdown, table = report(tmp_path, records)
+    for text in (markdown, table):
+        assert all(c.isprintable() or c == "\n" for c in text)
+        assert "\N{REPLACEMENT CHARACTER}[31mred\N{REPLACEMENT CHARACTER}" in text.replace("\\", "")
+    assert "red" in page
+
+
+def test_half_a_sign_in_a_name_is_written_as_its_number(tmp_path):
+    """JSON can spell it, and UTF-8 cannot."""
+    records = make_runs("half \ud800", "l2-svm", [10, 11, 12, 13, 14])
+    path = write_records(tmp_path / "records.jsonl", records)
+    page, *_ = write_report([path], tmp_path / "out")
+    assert "half \\ud800" in page.read_text(encoding="utf-8")
+
+
 def test_negative_numbers_stay_numbers(campaign):
     values = [row["value"] for row in read_csv(campaign[2])]
     assert any(value.startswith("-") for value in values)

@@ -311,3 +311,9 @@ def test_bound_with_centres_of_our_own():
     centers, _ = words(20, seed=5)
     model = VotedKernelClassifier(EditDistance(), centers=centers).fit(X, y)
     assert model.generalization_bound(X, y).is_guarantee
+
+
+@pytest.mark.parametrize("normalised", [1, 1e308, None, "no", []])
+def test_normalised_is_true_or_false(normalised):
+    with pytest.raises(ValueError, match="normalised of EditDistance must be True or False"):
+        EditDistance((1.0,), normalised=normalised).fit(["a"], np.ones(1))

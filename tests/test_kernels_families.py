@@ -35,6 +35,13 @@ def test_named_lists_are_told_from_plain_ones(kernels, named):
     assert is_named_list(kernels) is named
 
 
+@pytest.mark.parametrize("name", ["<b>", 'x"y', "a'b", "a&b", "x\ny", "\x1b", "[x](", "a\n"])
+def test_names_are_no_markup(name):
+    """They are parts of the names of parameters, which scikit-learn writes into its pages."""
+    with pytest.raises(ValueError, match="may have letters, digits, spaces"):
+        clone_families([(name, Gaussian())])
+
+
 def test_names_appear_before_those_of_the_kernels():
     X = np.random.default_rng(0).standard_normal((20, 2))
     kernels = [("poly", Polynomial((1, 2))), ("gauss", Gaussian((1.0,)))]

@@ -45,8 +45,11 @@ sys.addaudithook(watch)
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
+    return make_originals(tmp_path_factory.mktemp("originals"))
+
+
+def make_originals(folder):
     """Bytes, header, arrays, new rows, decisions and places in the header of every model."""
-    folder = tmp_path_factory.mktemp("originals")
     result = []
     for name, (make, new) in MODELS.items():
         path = folder / name

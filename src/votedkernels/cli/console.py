@@ -20,4 +20,4 @@ def output() -> Console:
 
 def messages() -> Console:
     """Standard error, for what is not the result."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)

@@ -7,7 +7,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from votedkernels.cli.console import messages, output
+from votedkernels.cli.console import messages, output, printable
 from votedkernels.datasets import CATALOGUE, DataFileError, DownloadError, load, locate
 
 
@@ -73,6 +73,6 @@ def _table(names: Sequence[str], data_dir: Path | None) -> Table:
         facts = CATALOGUE[name]
         path = locate(name, data_dir=data_dir)
         counts = (facts.n_samples, facts.n_features, facts.n_positive, facts.n_negative)
-        where = "not here" if path is None else str(path)
+        where = "not here" if path is None else printable(path)
         table.add_row(name, *map(str, counts), where, facts.licence)
     return table

@@ -47,7 +47,7 @@ def export(
     with writing_whole(onnx_path) as file:
         file.write(content)
     output().print(describe(exported, summary, len(content)))
-    messages().print(f"The ONNX model is {onnx_path}.", soft_wrap=True, markup=False)
+    messages().print(f"The ONNX model is {printable(onnx_path)}.", soft_wrap=True)
 
 
 def check_place(model: Path, onnx_path: Path) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 import click
 import numpy as np
 from rich import box
+from rich.markup import escape
 from rich.table import Table as Printed
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from votedkernels import VotedKernelClassifier, VotedKernelClassifierCV, save_model
-from votedkernels.cli.console import messages, output
+from votedkernels.cli.console import messages, output, printable
 from votedkernels.cli.kernel_options import HELP, families_of
 from votedkernels.cli.tables import check_names, missing, open_table
 from votedkernels.datasets import DataFileError
@@ -30,6 +31,8 @@ SCALERS = {
 PENALTY = 1e-3
 MANY = 20
 """So many classes are taken for classes, however few the rows."""
+MAX_LABEL = 1000
+"""So long may a label be: NumPy gives every row as much room as the longest label takes."""
 
 
 @click.command()
@@ -129,7 +132,7 @@ def fit(
     first.feature_names_in_ = np.array(names, dtype=object)
     save_model(model, model_path)
     output().print(describe_fit(model, classifier, X, y, seconds))
-    messages().print(f"The model is {model_path}.", soft_wrap=True, markup=False)
+    messages().print(f"The model is {printable(model_path)}.", soft_wrap=True)
 
 
 def check_place(path: Path) -> None:
@@ -156,6 +159,11 @@ def read_training(
         for place, label in zip(piece.places, _listed(piece.others[0]), strict=True):
             if label is None or str(label).strip() in ("", "nan"):
                 raise DataFileError(f"{table.name}, {table.unit} {place}: {missing(target)}")
+            if isinstance(label, str) and len(label) > MAX_LABEL:
+                raise DataFileError(
+                    f"{table.name}, {table.unit} {place}: a class label of {len(label)} "
+                    f"characters; {MAX_LABEL} are allowed."
+                )
             labels.append(label)
     if not all(isinstance(label, str | int | float) for label in labels):
         raise DataFileError(f"{table.name}: column {target} is neither text nor numbers.")
@@ -203,11 +211,12 @@ def showing_rounds(status: Any) -> Iterator[None]:
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if isinstance(record.args, tuple) and len(record.args) == 1:  # of problems and folds
-                status.update(f"fitting: {record.getMessage()}")
+                status.update(escape(printable(f"fitting: {record.getMessage()}")))
             elif isinstance(record.args, tuple) and len(record.args) == 5:
                 name, n, objective, bound, _ = record.args
                 gap = (objective - bound) / objective if objective else 0.0  # type: ignore
-                status.update(f"fitting: {name}, round {n}, proved within {gap:.2g}")
+                text = f"fitting: {name}, round {n}, proved within {gap:.2g}"
+                status.update(escape(printable(text)))
 
     logger, handler = logging.getLogger("votedkernels"), Handler()
     level, propagate = logger.level, logger.propagate
@@ -230,7 +239,7 @@ def telling_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        messages().print("note:", text, soft_wrap=True, markup=False)
+        messages().print("note:", printable(text), soft_wrap=True)
 
 
 def describe_fit(model: Any, classifier: Any, X: Any, y: Any, seconds: float) -> Printed:
@@ -256,7 +265,7 @@ def describe_fit(model: Any, classifier: Any, X: Any, y: Any, seconds: float) ->
         rows["chosen l1 penalty"] = f"{classifier.l1_penalty_:g}"
         rows["accuracy in cross-validation"] = f"{classifier.best_score_:.4f}"
     for name, value in rows.items():
-        table.add_row(name, str(value))
+        table.add_row(name, printable(value))
     return table
 
 

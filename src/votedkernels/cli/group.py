@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from votedkernels import __version__
+from votedkernels.whole_files import NO_ROOM
 
 COMMANDS = {
     "fit": "Fit a model on DATA, a table, and save it.",
@@ -68,7 +69,9 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _tell(error.format_message())
     except OSError as error:
-        return _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        # Files are named by those who write them, so what has no name is what is printed to.
+        where = error.filename or ("standard output" if error.errno in NO_ROOM else "")
+        return _tell(f"{where}: {error.strerror}" if where else str(error))
     except ValueError as error:
         if not is_ours(error):
             raise
@@ -82,5 +85,7 @@ def is_ours(error: ValueError) -> bool:
 
 
 def _tell(message: str) -> int:
-    print("votedkernels:", " ".join(message.split()), file=sys.stderr)
+    from votedkernels.cli.console import printable  # with rich, for which --help does not wait
+
+    print("votedkernels:", printable(" ".join(message.split())), file=sys.stderr)
     return 2

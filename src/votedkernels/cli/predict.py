@@ -10,9 +10,17 @@ import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from votedkernels import load_model
-from votedkernels.cli.console import messages
+from votedkernels.cli.console import messages, printable
 from votedkernels.cli.results import open_results
-from votedkernels.cli.tables import STANDARD, Table, check_names, count, file_kind, open_table
+from votedkernels.cli.tables import (
+    STANDARD,
+    Piece,
+    Table,
+    check_names,
+    count,
+    file_kind,
+    open_table,
+)
 from votedkernels.datasets import DataFileError
 from votedkernels.voting import classes_of
 
@@ -48,7 +56,7 @@ def predict(model: Path, data: Path, output: Path, keep: Sequence[str]) -> None:
         with open_results(output, columns) as results, progress_over(table) as progress:
             task = progress.add_task("rows", total=table.size)
             for piece in table.pieces(features, keep):
-                decision = decide(loaded, piece.numbers)
+                decision = decide(loaded, piece, table)
                 votes = [decision] if decision.ndim == 1 else list(decision.T)
                 results.append([*piece.others, classes_of(decision, loaded.classes_), *votes])
                 progress.update(task, completed=table.position)
@@ -75,7 +83,7 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     if ignored:
         shown = ", ".join(ignored[:5]) + (", ..." if len(ignored) > 5 else "")
         messages().print(
-            f"note: {count(len(ignored), 'column')} ignored: {shown}", soft_wrap=True, markup=False
+            f"note: {count(len(ignored), 'column')} ignored: {printable(shown)}", soft_wrap=True
         )
     return features
 
@@ -91,14 +99,15 @@ def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
     return columns
 
 
-def decide(model: Any, X: Any) -> Any:
+def decide(model: Any, piece: Piece, table: Table) -> Any:
     """Return the votes; overflow is told as what it is, a matter of the data."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         try:
-            return model.decision_function(X)
+            return model.decision_function(piece.numbers)
         except ValueError as error:
-            raise click.ClickException(str(error)) from error
+            where = f"{table.name}, {table.unit}s {piece.places[0]} to {piece.places[-1]}"
+            raise click.ClickException(f"{where}: {error}") from error
 
 
 def progress_over(table: Table) -> Progress:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from votedkernels.cli.console import messages
+from votedkernels.cli.console import messages, printable
 from votedkernels.experiments.report import write_report
 
 
@@ -27,4 +27,4 @@ def report(records: Sequence[Path], output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     with messages().status("writing the report"):
         write_report(list(records), output)
-    messages().print(f"The report is {output / 'report.html'}.", soft_wrap=True)
+    messages().print(f"The report is {printable(output / 'report.html')}.", soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from votedkernels.cli.console import messages
+from votedkernels.cli.console import messages, printable
 from votedkernels.experiments.protocol import SCALINGS, Unit
 from votedkernels.experiments.records import RecordFile
 from votedkernels.experiments.report import write_report
@@ -110,13 +110,13 @@ def reproduce(
         if path.stat().st_size:
             write_report([path], output)
         messages().print(
-            f"Stopped; what is done is recorded, and reported in {output / 'report.html'}. "
-            "The same command goes on from here.",
+            "Stopped; what is done is recorded, and reported in "
+            f"{printable(output / 'report.html')}. The same command goes on from here.",
             soft_wrap=True,
         )
         raise click.Abort from None
     write_report([path], output)
-    messages().print(f"The report is {output / 'report.html'}.", soft_wrap=True)
+    messages().print(f"The report is {printable(output / 'report.html')}.", soft_wrap=True)
 
 
 def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:

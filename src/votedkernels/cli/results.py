@@ -15,7 +15,7 @@ import numpy as np
 from votedkernels.cli.tables import STANDARD, file_kind, import_parquet, is_number
 from votedkernels.whole_files import writing_whole
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """With these a spreadsheet takes text for a formula, and runs it."""
 
 

@@ -212,7 +212,8 @@ class CsvTable:
         """Raise for the first field that is no number; there may be none."""
         for row, line in zip(rows, lines, strict=True):
             for place in places:
-                field, column = row[place].strip(), self.columns[place]
+                # Only what float() strips too, so that what it refused is found here.
+                field, column = row[place].strip(" \t\n\v\f\r"), self.columns[place]
                 if not field:
                     raise self._error(line, missing(column))
                 if not is_number(field):

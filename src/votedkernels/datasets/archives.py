@@ -25,6 +25,8 @@ _DAMAGED = (
     ValueError,
 )
 
+MAX_MEMBERS = 1000
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _CLEAR = 256  # the code of compress(1) that empties the table
 
 
@@ -42,6 +44,9 @@ def read_member(archive: bytes, name: str, where: str) -> bytes:
     where : str
         What to call the archive in messages.
     """
+    # Each takes memory before any can be looked at; the archives of the catalogue have under 20.
+    if archive.count(b"PK\x01\x02") > MAX_MEMBERS:
+        raise DataFileError(f"{where}: more than {MAX_MEMBERS} members.")
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             member = _find(opened.infolist(), name, where)
@@ -113,11 +118,16 @@ def _find(members: list[zipfile.ZipInfo], name: str, where: str) -> zipfile.ZipI
         parts = member.filename.replace("\\", "/").split("/")
         if not parts[0] or ":" in parts[0] or ".." in parts:  # absolute, of a drive, or upwards
             raise DataFileError(f"{where}: the member {member.filename!r} leaves its folder.")
-        if stat.S_ISLNK(member.external_attr >> 16):
+        mode = member.external_attr >> 16
+        if stat.S_ISLNK(mode):
             raise DataFileError(f"{where}: the member {member.filename!r} is a link.")
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise DataFileError(f"{where}: the member {member.filename!r} is no file or folder.")
     found = [m for m in members if PurePosixPath(m.filename).name in (name, f"{name}.Z")]
     if len(found) != 1:
         raise DataFileError(f"{where}: there are {len(found)} files {name}, not one.")
+    if found[0].compress_type not in _METHODS:
+        raise DataFileError(f"{where}, {name}: packed in a way that is not read here.")
     if found[0].file_size > MAX_BYTES:
         raise DataFileError(f"{where}, {name}: more than {MAX_BYTES} bytes.")
     return found[0]

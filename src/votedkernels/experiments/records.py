@@ -11,11 +11,16 @@ import contextlib
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
+from ..whole_files import naming
+
 FORMAT_VERSION = 1
+#: Bytes that a record may have, so that no file can fill the memory with one.
+MAX_LINE = 2**26
 
 
 class RecordError(ValueError):
@@ -61,17 +66,30 @@ class RecordFile:
         self.records.append(record)
 
     def _write(self, record: dict[str, Any]) -> None:
+        self._check_place()
         line = (json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n").encode()
         before = os.fstat(self._file).st_size
         try:
             written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-            os.fsync(self._file)
+            with naming(self.path):
+                while written < len(line):
+                    written += os.write(self._file, line[written:])
+                os.fsync(self._file)
         except OSError:
             with contextlib.suppress(OSError):  # no half-written line, if the disk lets us
                 os.ftruncate(self._file, before)
             raise
+
+    def _check_place(self) -> None:
+        """Raise where the file that is open is no longer the one of that name."""
+        try:
+            is_there = os.path.samestat(os.stat(self.path), os.fstat(self._file))
+        except FileNotFoundError:
+            is_there = False
+        if not is_there:
+            raise RecordError(
+                f"{self.path}: the file was removed or replaced while records were written to it."
+            )
 
 
 def read_records(path: Path | str) -> list[dict[str, Any]]:
@@ -86,7 +104,7 @@ def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
     with _open(path) as file:
         number = 0
         try:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), b""), 1):
                 record = _parse(path, number, line)
                 if record is None:
                     return
@@ -97,7 +115,7 @@ def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
                     raise RecordError(f"{path}, line {number}: {record['key']} is there twice.")
                 seen.add(record["key"])
                 yield record
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise RecordError(f"{path}, after line {number}: {error}") from None
     if number == 0:
         raise RecordError(f"{path}: the file is empty.")
@@ -107,7 +125,7 @@ def read_header(path: Path | str) -> dict[str, Any]:
     """Return what the first line of a file says of its run."""
     path = Path(path)
     with _open(path) as file:
-        header = _parse(path, 1, file.readline()) or {}
+        header = _parse(path, 1, file.readline(MAX_LINE)) or {}
     _check_header(path, header)
     return {name: value for name, value in header.items() if name not in ("format", "version")}
 
@@ -117,13 +135,15 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _parse(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
+    if len(line) == MAX_LINE:
+        raise RecordError(f"{path}, line {number}: a line of more than {MAX_LINE} bytes.")
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         if not line.endswith(b"\n"):
             return None
         raise RecordError(f"{path}, line {number}: this is not a record.") from None
-    if not isinstance(record, dict) or (number > 1 and "key" not in record):
+    if not isinstance(record, dict) or (number > 1 and type(record.get("key")) is not str):
         raise RecordError(f"{path}, line {number}: this is not a record.")
     return record
 

@@ -97,7 +97,7 @@ def write_report(
     out.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
         with writing_whole(out / name) as file:
-            file.write(text.encode())
+            file.write(text.encode("utf-8", "backslashreplace"))  # JSON may have halves of signs
     return [out / name for name in contents]
 
 

@@ -102,7 +102,12 @@ def to_markdown(table: Table) -> str:
 
 def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
-    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = (
+        without_controls(" ".join(text.split()))
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+    )
     return re.sub(r"([\\`*_|\[\]])", r"\\\1", text)
 
 
@@ -130,6 +135,12 @@ def to_csv(tables: Sequence[Table]) -> str:
     return out.getvalue()
 
 
+def without_controls(text: str, *, but: str = "") -> str:
+    """Return text in which nothing can move a cursor; a sign stands where something could."""
+    return "".join(c if c.isprintable() or c in but else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def neutralise(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula."""
+    """Return text that a spreadsheet does not take for a formula, nor a terminal for orders."""
+    text = without_controls(text, but="\t\r\n")
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text

@@ -84,6 +84,10 @@ class EditDistance(KernelFamily):
                 f"metric of EditDistance must be one of {', '.join(map(repr, METRICS))}, got "
                 f"{self.metric!r}; for another, use Similarity(function)."
             )
+        if not isinstance(self.normalised, bool | np.bool_):
+            raise ValueError(
+                f"normalised of EditDistance must be True or False, got {self.normalised!r}."
+            )
         _distances_of(self.metric)  # fails here, before any work, where rapidfuzz is missing
         if self.scales is None:
             self.rates_ = None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sklearn.base import clone
 
 from .base import KernelFamily
 from .polynomial import Polynomial
+
+#: scikit-learn writes names of parameters into its HTML as they are, so no name may be markup; a
+#: name can come out of a file of somebody else's.
+PLAIN = re.compile(r"[\w .,:=/%-]+")
 
 
 def is_named_list(kernels: Any) -> bool:
@@ -47,6 +52,11 @@ def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
         if "__" in name or not name:
             raise ValueError(
                 f"the name {name!r} of a kernel family must not be empty or have '__' in it."
+            )
+        if not PLAIN.fullmatch(name):
+            raise ValueError(
+                f"the name {name!r} of a kernel family may have letters, digits, spaces and "
+                "_ . , : = / % - only: it is part of the names of parameters."
             )
     for _, family in pairs:
         if not isinstance(family, KernelFamily):
