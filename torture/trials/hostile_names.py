@@ -165,13 +165,17 @@ def open_pages(trial, pages, folder):
     """Open the pages in a browser, where there is one."""
     if CHROMIUM is None:
         return "no Chromium here, so no page was opened"
+    # Chromium puts a socket into TMPDIR, whose name must not be long.
+    environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
     for page in pages:
         command = [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=5000", "--dump-dom",
             page.as_uri(),
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=180, check=False, env=environment
+        )
         if done.returncode or "</html>" not in done.stdout:
             trial.fail(f"Chromium did not open {page.name}: {done.stderr[-200:]}")
         if "data-owned" in done.stdout.partition(">")[0] + done.stdout.partition("<body")[0]:
