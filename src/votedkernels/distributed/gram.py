@@ -99,7 +99,7 @@ class DaskGram(Gram):
                 tasks.correlate_rows, lambda c: (kernels, sent, self._send_part(v, c))
             )
 
-        return tasks.join(self.rows.run(start))
+        return np.asarray(np.sum(self.rows.run(start), axis=0))
 
     def sums(self, v: FloatArray, kernels: IntArray, centers: IntArray) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j) for the columns (kernels[t], centers[t]) only."""
@@ -113,7 +113,7 @@ class DaskGram(Gram):
                 tasks.sums, lambda c: (known, sent, self._send_part(v, c), (kernels, positions))
             )
 
-        return tasks.join(self.rows.run(start))
+        return np.asarray(np.sum(self.rows.run(start), axis=0))
 
     def vote(
         self,

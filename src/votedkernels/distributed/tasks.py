@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,8 +127,3 @@ def worst_of(correlation: FloatArray, penalties: FloatArray) -> tuple[IntArray, 
     order = np.argsort(-worst, kind="stable")[:MOST_COLUMNS]
     order = order[: max(1, int((worst[order] > 1).sum()))]
     return order, correlation[:, order]
-
-
-def join(parts: Sequence[FloatArray]) -> FloatArray:
-    """Return the sum of a few arrays."""
-    return np.asarray(np.sum(parts, axis=0))
