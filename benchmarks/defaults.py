@@ -4,10 +4,12 @@ Every data set is standardised and split as in the paper's protocol; the vote is
 training folds for a grid of penalties and several sets of kernels, and its error is counted on
 the two other folds together. A setting is judged by its error relative to the best setting of the
 same data set, averaged over data sets (geometric mean), and, so that a choice does not judge
-itself, by how the choice made on ten data sets does on the eleventh.
+itself, by how the choice made on ten data sets does on the eleventh. The choice is the setting with
+the fewest support vectors among those whose errors are within 2 % of the best.
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 
@@ -28,6 +30,8 @@ KERNELS = {
 PENALTIES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 MOST_ROWS = 500
 SECONDS = 20
+SLACK = 0.02
+BEFORE = ("polynomial 1-10", 1e-3, 1e-3)
 
 
 def main():
@@ -35,7 +39,13 @@ def main():
     parser.add_argument("--data-dir", type=Path, help="folder of the canonical CSV files")
     parser.add_argument("--partitions", type=int, default=1)
     parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--again", action="store_true", help="write the report from the figures of the last run"
+    )
     options = parser.parse_args()
+    if options.again:
+        report(**read(options.output / "defaults.json"), output=options.output)
+        return
     names = sorted(datasets.CATALOGUE)
     started = time.perf_counter()
     errors = {}  # (kernels, lambda, beta) -> one mean error a data set
@@ -49,7 +59,19 @@ def main():
                     errors.setdefault((kernels, lam, beta), []).append(e[i, j])
                     support.setdefault((kernels, lam, beta), []).append(s[i, j])
         report_progress(f"{name}: {time.perf_counter() - started:.0f} s")
-    report(names, errors, support, options.output)
+    report(names, errors, support, options.output, describe_run(["numpy", "scipy", "scikit-learn"]))
+
+
+def read(path):
+    """The figures of an earlier run."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    keys = [tuple(setting.values()) for setting in data["settings"]]
+    return {
+        "names": data["datasets"],
+        "errors": dict(zip(keys, data["errors"], strict=True)),
+        "support": dict(zip(keys, data["support_vectors"], strict=True)),
+        "run": {name: data[name] for name in ("date", "machine", "versions")},
+    }
 
 
 def errors_of(data, make, n_partitions):
@@ -71,34 +93,45 @@ def errors_of(data, make, n_partitions):
     return np.mean(rates, axis=0), np.mean(counts, axis=0)
 
 
-def report(names, errors, support, output):
+def choose(relative, support):
+    """The fewest support vectors among the settings nearest to the best."""
+    score = relative.mean(axis=1)
+    near = np.flatnonzero(score <= score.min() + SLACK)
+    return near[np.argmin(support[near].mean(axis=1))]
+
+
+def report(names, errors, support, output, run):
     keys = list(errors)
     E = np.array([errors[key] for key in keys])
     S = np.array([support[key] for key in keys])
     relative = np.log(E / E.min(axis=0))
     score = np.exp(relative.mean(axis=1))
-    left_out = []
-    for d in range(len(names)):
-        others = np.delete(relative, d, axis=1).mean(axis=1)
-        left_out.append(np.exp(relative[np.argmin(others), d]))
-    honest = float(np.exp(np.mean(np.log(left_out))))
+    chosen, before = choose(relative, S), keys.index(BEFORE)
+    left_out = [
+        relative[choose(np.delete(relative, d, axis=1), np.delete(S, d, axis=1)), d]
+        for d in range(len(names))
+    ]
     rows = []
     for kernels in KERNELS:
         mine = [i for i, key in enumerate(keys) if key[0] == kernels]
         ranked = sorted(mine, key=lambda i: score[i])
-        now = keys.index((kernels, 1e-3, 1e-3))
-        for i in dict.fromkeys([*ranked[:3], now]):
+        for i in dict.fromkeys([*ranked[:3], *(i for i in (chosen, before) if i in mine)]):
             _, lam, beta = keys[i]
+            mark = {chosen: "chosen", before: "before"}.get(i, "")
             rows.append(
                 (kernels, f"{lam:g}", f"{beta:g}", f"{score[i]:.3f}", f"{100 * E[i].mean():.2f}",
-                 f"{S[i].mean():.0f}")
+                 f"{S[i].mean():.0f}", mark)
             )  # fmt: skip
-    header = ("kernels", "lambda", "beta", "error to best", "mean error, %", "support vectors")
+    header = ("kernels", "lambda", "beta", "error to best", "mean error, %", "support vectors", "")
     lines = [
         f"Error to best: geometric mean over the {len(names)} data sets of the error over the "
-        f"smallest of any setting here; at most {MOST_ROWS} training rows, standardised. A choice "
-        f"made on ten data sets and judged on the eleventh, in turn, comes to {honest:.3f}. Of "
-        "each kind of kernels the best three, and lambda = beta = 1e-3.",
+        f"smallest of any setting here; at most {MOST_ROWS} training rows, standardised, one "
+        "partition. Of each kind of kernels the best three, the choice (fewest support vectors "
+        f"within {SLACK:.0%} of the best) and the defaults before. The choice made on ten data "
+        "sets and judged on the eleventh, in turn, comes to "
+        f"{np.exp(np.mean(left_out)):.3f}, the defaults before, which saw none of this, to "
+        f"{score[before]:.3f}. The choice has the smaller error on "
+        f"{int((E[chosen] < E[before]).sum())} of the {len(names)} data sets.",
     ]
     settings = [
         dict(zip(("kernels", "complexity_penalty", "l1_penalty"), key, strict=True)) for key in keys
@@ -107,10 +140,10 @@ def report(names, errors, support, output):
         output,
         "defaults",
         title="Defaults, chosen by evidence",
-        run=describe_run(["numpy", "scipy", "scikit-learn"]),
+        run=run,
         header=header,
         rows=rows,
-        left=(0,),
+        left=(0, 6),
         lines=lines,
         data={
             "datasets": names,
@@ -119,7 +152,7 @@ def report(names, errors, support, output):
             "support_vectors": S.round(1).tolist(),
         },
     )
-    print(format_table(header, rows, left=(0,)))
+    print(format_table(header, rows, left=(0, 6)))
 
 
 if __name__ == "__main__":

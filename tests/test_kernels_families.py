@@ -5,10 +5,12 @@ from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier
 from votedkernels.kernels import clone_families, is_named_list
 
 
-def test_none_is_the_default_polynomials():
-    ((name, family),) = clone_families(None)
-    assert name is None
-    assert family.get_params() == Polynomial().get_params()
+def test_none_is_low_degrees_and_widths():
+    names, families = zip(*clone_families(None), strict=True)
+    assert names == (None, None)
+    polynomials, gaussians = families
+    assert polynomials.get_params() == Polynomial((1, 2, 3)).get_params()
+    assert gaussians.get_params() == Gaussian().get_params()
 
 
 def test_families_are_copied():

@@ -299,6 +299,23 @@ def test_a_parameter_that_came_later_has_its_default(path):
         load_model(path)
 
 
+def test_default_kernels_stay_the_default(path):
+    save_model(VotedKernelClassifier().fit(X, SIGNS), path)
+    again = load_model(path)
+    assert again.kernels is None
+    save_model(again, path)
+
+
+def test_default_kernels_of_another_version_are_named(path):
+    save_model(VotedKernelClassifier(Polynomial()).fit(X, SIGNS), path)
+    held = container.read_container(path)
+    held.header["kernels"] = "default"
+    container.write_whole(path, container.encode(held.header, held.arrays))
+    again = load_model(path)
+    assert again.kernels.get_params() == Polynomial().get_params()
+    save_model(again, path)
+
+
 # -- the summary --------------------------------------------------------------------------
 
 

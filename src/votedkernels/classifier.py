@@ -46,10 +46,10 @@ class VotedKernelClassifier(
     Parameters
     ----------
     kernels : KernelFamily, list of them, or list of (name, KernelFamily), default=None
-        The kernel families; None is ``Polynomial()``, degrees 1 to 10.
-    complexity_penalty : float, default=1e-3
+        The kernel families; None is ``[Polynomial((1, 2, 3)), Gaussian()]``.
+    complexity_penalty : float, default=1e-2
         Lambda, the price of a kernel's complexity.
-    l1_penalty : float, default=1e-3
+    l1_penalty : float, default=3e-3
         Beta, the price of any weight. With ``complexity_penalty=0`` and one kernel this is
         the norm-1 SVM.
     l2_penalty : float, default=0.0
@@ -127,7 +127,7 @@ class VotedKernelClassifier(
     >>> from votedkernels import VotedKernelClassifier
     >>> from votedkernels.datasets import make_waveform
     >>> X, y = make_waveform(200, random_state=0)
-    >>> model = VotedKernelClassifier(complexity_penalty=1e-2).fit(X, y)
+    >>> model = VotedKernelClassifier().fit(X, y)
     >>> bool(model.dual_gap_ <= 1e-6 * model.objective_)
     True
     """
@@ -136,8 +136,8 @@ class VotedKernelClassifier(
         self,
         kernels: Any = None,
         *,
-        complexity_penalty: float = 1e-3,
-        l1_penalty: float = 1e-3,
+        complexity_penalty: float = 1e-2,
+        l1_penalty: float = 3e-3,
         l2_penalty: float = 0.0,
         complexity: Any = "auto",
         centers: Any = None,

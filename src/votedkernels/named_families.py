@@ -55,7 +55,7 @@ class NamedFamiliesMixin(BaseEstimator):
         if nested and self.kernels is None:
             raise ValueError(
                 f"cannot set {next(iter(nested))} while kernels is None; "
-                "pass the family, kernels=Polynomial(), to set its parameters."
+                "pass a family, such as kernels=Polynomial(), to set its parameters."
             )
         if nested and not is_named_list(self.kernels):
             super().set_params(**nested)

@@ -20,7 +20,8 @@ SECONDS = 300
 TIMES = ("fit_seconds", "predict_seconds", "finished")
 COMMAND = [
     sys.executable, "-c", "from votedkernels.cli import main; main()", "reproduce", "--dataset",
-    "ionosphere", "--algorithm", "vkr-dimension", "--jobs", "2", "--output",
+    "ionosphere", "--algorithm", "vkr-dimension", "--algorithm", "vkr-trace", "--jobs", "2",
+    "--output",
 ]  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def main():
         started = time.monotonic()
         expected = outcome(finish(folder / "undisturbed"))
         whole = time.monotonic() - started
-        kills = resumed = campaigns = 0
+        kills = resumed = grown = campaigns = 0
         campaign = folder / "campaign-0"
         while kills < n_kills:
             before = lines_of(campaign)
@@ -46,6 +47,7 @@ def main():
             if killed:
                 kills += 1
                 resumed += len(before) > 1
+                grown += len(lines_of(campaign)) > len(before)
                 trial.tell(f"{kills} of {n_kills} kills, {len(lines_of(campaign))} lines")
                 continue
             campaigns += 1
@@ -53,7 +55,8 @@ def main():
             campaign = folder / f"campaign-{campaigns}"
         compare(trial, finish(campaign), expected)
     trial.end(
-        f"{kills} kills, {resumed} of them in campaigns that had gone on from records, "
+        f"{kills} kills, {resumed} of them in campaigns that had records before, {grown} after "
+        "new ones were written, "
         f"{campaigns + 1} campaigns brought to their end, each with the records and tables of an "
         "undisturbed one; no process left"
     )
@@ -77,8 +80,13 @@ def kill_one(trial, folder, random, whole):
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    # A resumed campaign has less to do, so many moments are early.
-    moment = float(random.uniform(0, whole * random.choice([0.5, 1.0])))
+    # A resumed campaign has less to do, so a moment of its whole span is often too late; half of
+    # the moments fall after a new record, while others are at work or being written.
+    if random.random() < 0.5:
+        wait_for_record(process, folder, whole)
+        moment = float(random.exponential(0.3))
+    else:
+        moment = float(random.uniform(0, whole))
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.communicate(timeout=moment)
     killed = process.poll() is None
@@ -95,6 +103,15 @@ def kill_one(trial, folder, random, whole):
         trial.fail(f"processes {left} stayed behind")
         os.killpg(process.pid, signal.SIGKILL)
     return killed
+
+
+def wait_for_record(process, folder, seconds):
+    """Wait for a new record, or the end."""
+    n_lines, end = len(lines_of(folder)), time.monotonic() + seconds
+    while process.poll() is None and len(lines_of(folder)) <= max(n_lines, 1):
+        if time.monotonic() > end:
+            return
+        time.sleep(0.01)
 
 
 def wait_for_group(group, seconds=30):

@@ -28,7 +28,7 @@ SCALERS = {
     "range": lambda: MinMaxScaler((-1, 1)),
     "none": None,
 }
-PENALTY = 1e-3
+DEFAULTS = VotedKernelClassifier().get_params()
 MANY = 20
 """So many classes are taken for classes, however few the rows."""
 MAX_LABEL = 1000
@@ -57,15 +57,18 @@ MAX_LABEL = 1000
     "specs",
     multiple=True,
     metavar="KIND",
-    help=f"Kernels that may vote: {HELP}; may be given several times.  [default: polynomial]",
+    help=f"Kernels that may vote: {HELP}; may be given several times.  "
+    "[default: polynomial:1-3 and gaussian]",
 )
 @click.option(
     "--complexity-penalty",
     type=click.FloatRange(0),
-    help=f"The price of a kernel's complexity.  [default: {PENALTY}]",
+    help=f"The price of a kernel's complexity.  [default: {DEFAULTS['complexity_penalty']}]",
 )
 @click.option(
-    "--l1-penalty", type=click.FloatRange(0), help=f"The price of any weight.  [default: {PENALTY}]"
+    "--l1-penalty",
+    type=click.FloatRange(0),
+    help=f"The price of any weight.  [default: {DEFAULTS['l1_penalty']}]",
 )
 @click.option("--cv", is_flag=True, help="Choose the penalties by five-fold cross-validation.")
 @click.option(
@@ -104,19 +107,18 @@ def fit(
         raise click.UsageError("--cv chooses the penalties; leave them out, or leave out --cv.")
     check_place(model_path)
     shared: dict[str, Any] = {
-        "kernels": families_of(specs or ("polynomial",)),
+        "kernels": families_of(specs) if specs else None,
         "time_limit": time_limit,
     }
     if cv:
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
         classifier: Any = VotedKernelClassifierCV(cv=folds, n_jobs=jobs, **shared)
     else:
-        classifier = VotedKernelClassifier(
-            complexity_penalty=PENALTY if complexity_penalty is None else complexity_penalty,
-            l1_penalty=PENALTY if l1_penalty is None else l1_penalty,
-            n_jobs=jobs,
-            **shared,
-        )
+        classifier = VotedKernelClassifier(n_jobs=jobs, **shared)
+        if complexity_penalty is not None:
+            classifier.complexity_penalty = complexity_penalty
+        if l1_penalty is not None:
+            classifier.l1_penalty = l1_penalty
     make_scaler = SCALERS[scaling]
     model = classifier if make_scaler is None else make_pipeline(make_scaler(), classifier)
     with messages().status("reading the table") as status:

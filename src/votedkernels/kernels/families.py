@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .base import KernelFamily
+from .gaussian import Gaussian
 from .polynomial import Polynomial
 
 #: scikit-learn writes names of parameters into its HTML as they are, so no name may be markup; a
@@ -30,11 +31,11 @@ def is_named_list(kernels: Any) -> bool:
 def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
     """Return unfitted copies of the families, each with its name or None.
 
-    ``kernels`` is None (the default polynomials), a family, a list of families, or a list of
-    (name, family) pairs.
+    ``kernels`` is None (polynomials of degree 1 to 3 and Gaussians), a family, a list of families,
+    or a list of (name, family) pairs.
     """
     if kernels is None:
-        kernels = Polynomial()
+        kernels = [Polynomial((1, 2, 3)), Gaussian()]
     if isinstance(kernels, KernelFamily):
         kernels = [kernels]
     if not isinstance(kernels, list | tuple):

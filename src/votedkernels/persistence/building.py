@@ -111,11 +111,17 @@ def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
     kernels: Any = [clone(family) for family in families]
     if form == "named":
         kernels = list(zip(names, kernels, strict=True))
-    is_named, is_one = form == "named", form in ("default", "one")
-    if is_named != (names[0] is not None) or (is_one and len(names) > 1):
+    is_named = form == "named"
+    if is_named != (names[0] is not None) or (form == "one" and len(names) > 1):
         raise header.wrong("kernels", "the form of its families")
     clone_families(kernels)  # checks
-    return {"default": None, "one": kernels[0]}.get(form, kernels)
+    if form == "default" and _describe(kernels) == _describe([f for _, f in clone_families(None)]):
+        return None  # where the defaults were others, they are named
+    return kernels[0] if len(kernels) == 1 and form in ("default", "one") else kernels
+
+
+def _describe(families: list[KernelFamily]) -> list[Any]:
+    return [(type(family), family.get_params()) for family in families]
 
 
 def _build_features(header: Record, model: Any) -> None:

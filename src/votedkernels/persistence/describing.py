@@ -103,8 +103,9 @@ def _form_of(kernels: Any) -> str:
 
 
 def _families_to_json(model: Any, arrays: dict[str, Any]) -> list[dict[str, Any]]:
-    given = [name for name, _ in clone_families(model.kernels)]
-    if len(given) != len(model.kernels_):
+    pairs = clone_families(model.kernels)
+    given = [name for name, _ in pairs]
+    if [type(family) for _, family in pairs] != [type(family) for family in model.kernels_]:
         raise ValueError("kernels was changed after the fit; fit again, or set it back.")
     columns = [getattr(model, name) for name in PER_KERNEL]
     result, first = [], 0
