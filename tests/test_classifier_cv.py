@@ -1,5 +1,6 @@
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -141,9 +142,13 @@ def test_the_radius_of_local_complexity_can_be_searched(data):
     assert len(model.cv_results_["params"]) == 2 * 6
 
 
-def test_processes_give_the_same_model(data):
+# joblib gives the results of "multiprocessing" all at once, those of the others one by one.
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_processes_give_the_same_model(data, backend):
     X, y = data
-    one, two = (VotedKernelClassifierCV(KERNELS, **SMALL, n_jobs=n).fit(X, y) for n in (1, 2))
+    one = VotedKernelClassifierCV(KERNELS, **SMALL).fit(X, y)
+    with joblib.parallel_config(backend):
+        two = VotedKernelClassifierCV(KERNELS, **SMALL, n_jobs=2).fit(X, y)
     np.testing.assert_allclose(
         one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-12
     )

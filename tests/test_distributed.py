@@ -40,6 +40,7 @@ def make_cluster(**options):
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",  # told nothing, older ones listen to everybody
         **options,
     )
 

@@ -115,6 +115,8 @@ def test_a_lone_degree_is_one_kernel(X):
         (Polynomial((2, 3, 2)), "repeated entries"),
         (Polynomial(gamma=0.0), "gamma of Polynomial must be 'scale' or a positive number"),
         (Polynomial(gamma=math.nan), "gamma of Polynomial"),
+        (Polynomial(gamma=()), "gamma of Polynomial must be 'scale' or a positive number"),
+        (Polynomial(gamma=(0.5,)), "gamma of Polynomial must be 'scale' or a positive number"),
         (Polynomial(gamma="auto"), "gamma of Polynomial must be 'scale'"),
         (Polynomial(coef0=math.inf), "coef0 of Polynomial must be finite"),
     ],

@@ -211,7 +211,7 @@ class VotedKernelClassifierCV(
             for split in splits
         )  # fmt: skip
         folds: list[FoldResult] = []
-        for fold in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
+        for fold in _parallel(self.n_jobs)(jobs):
             progress.begin_problem(f"fold {len(folds)}", lambda state: {})
             folds.append(fold)
             progress.end_problem()
@@ -380,3 +380,15 @@ class VotedKernelClassifierCV(
                 ConvergenceWarning,
                 stacklevel=user_stacklevel(),
             )
+
+
+def _parallel(n_jobs: int | None) -> Parallel:
+    """Return what runs folds, and gives each as soon as it is done where the backend can.
+
+    The multiprocessing backend cannot, nor can that of Dask before joblib 1.4; joblib refuses to
+    ask them. They give all folds at the end, which only makes progress lumpy.
+    """
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs=n_jobs)

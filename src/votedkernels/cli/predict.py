@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from votedkernels import load_model
 from votedkernels.cli.console import messages, printable
+from votedkernels.cli.progress import TerminalProgress
 from votedkernels.cli.results import open_results
 from votedkernels.cli.tables import (
     STANDARD,
@@ -110,14 +111,7 @@ def decide(model: Any, piece: Piece, table: Table) -> Any:
             raise click.ClickException(f"{where}: {error}") from error
 
 
-def progress_over(table: Table) -> Progress:
+def progress_over(table: Table) -> TerminalProgress:
     """Return a bar, in terminals."""
-    console = messages()
     columns = (TextColumn("deciding on"), TextColumn("{task.description}"), BarColumn())
-    return Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
+    return TerminalProgress(*columns, TimeRemainingColumn(), console=messages(), transient=True)

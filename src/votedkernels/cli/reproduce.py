@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
 from votedkernels.cli.console import messages, printable
+from votedkernels.cli.progress import TerminalProgress
 from votedkernels.experiments.protocol import SCALINGS, Unit
 from votedkernels.experiments.records import RecordFile
 from votedkernels.experiments.report import write_report
@@ -138,7 +139,7 @@ def run_with_progress(
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with TerminalProgress(*columns, console=console) as progress:
         task = progress.add_task("units", total=len(units), completed=len(units) - waiting)
 
         def on_record(record: dict[str, Any]) -> None:

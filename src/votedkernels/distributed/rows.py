@@ -93,11 +93,10 @@ class RemoteRows:
 
     def run(self, start: Callable[[], list[Any]]) -> list[Any]:
         """Return the results of the tasks that ``start`` starts; start again if workers die."""
-        from distributed import KilledWorker, wait
-        from distributed.client import FutureCancelledError
+        from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
-        lost = (KilledWorker, FutureCancelledError, CommClosedError, ConnectionError)
+        lost = (KilledWorker, CancelledError, CommClosedError, ConnectionError)
         for attempt in range(TRIES):
             seconds = None
             if self.deadline is not None:

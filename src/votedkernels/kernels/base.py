@@ -65,7 +65,7 @@ def resolve_scale(
             raise ValueError(f"{parameter} must be 'scale' or a positive number, got {value!r}.")
         variance = weighted_variance(X, sample_weight)
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
-    if not (np.isfinite(value) and value > 0):
+    if np.ndim(value) or not (np.isfinite(value) and value > 0):
         raise ValueError(f"{parameter} must be 'scale' or a positive number, got {value!r}.")
     return float(value)
 
