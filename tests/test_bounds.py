@@ -686,3 +686,9 @@ def test_sparse_centres_of_an_indefinite_kernel_are_counted():
     model = VotedKernelClassifier(kernel, centers=X[:5]).fit(X, y)
     bound = model.generalization_bound(X, y)
     assert bound.terms["complexity"] == pytest.approx(4 * np.sqrt(2 * np.log(10) / 40), rel=1e-12)
+
+
+def test_a_constant_is_guaranteed_at_margin_one():
+    bound = constant_bound(np.array([True, False]), 0.1)
+    assert bound.is_guarantee
+    assert (bound.margin, bound.factor, bound.n, bound.n_families) == (1.0, None, 0, 2)

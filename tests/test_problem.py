@@ -10,9 +10,9 @@ from oracles import PlainProblem, by_linprog, dual_bound, objective
 
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity, VotedKernelClassifier
 from votedkernels.kernels import Gram
-from votedkernels.problem import Problem, Terms
+from votedkernels.problem import Continuum, Prices, Problem, Terms
 from votedkernels.solution import Solution
-from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS
+from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS, Incumbent
 
 GRAM = Gram([Precomputed().fit(np.eye(2), np.ones(2))], np.eye(2), np.arange(2))
 FINITE = st.floats(-10, 10, allow_nan=False)
@@ -311,3 +311,39 @@ def test_another_centre_can_lower_the_optimum():
     more = np.vstack([X, [[-1.6], [1.6], [0.01]]])
     wider = quiet_fit(model.set_params(centers=more), X, y).objective_
     assert wider < own * (1 - 1e-6)
+
+
+def test_votes_and_prices_cannot_be_changed():
+    terms = Terms.none()
+    continuum = Continuum(np.ones(1), np.ones(1))
+    prices = Prices(0.0, np.zeros((1, 1)), None)
+    for thing, name in [(terms, "intercept"), (continuum, "knots"), (prices, "bound")]:
+        with pytest.raises(FrozenInstanceError):
+            setattr(thing, name, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("fit_intercept", "w", "intercept"),
+    [(False, [0.5, 0.5], 0.0), (True, [0.5, 0.5], 1.0), (True, [0.4, 0.6], -1.0)],
+)
+def test_the_empty_vote_has_no_terms(fit_intercept, w, intercept):
+    terms = make_problem(np.eye(2), [1, -1], 1.0, w=w, fit_intercept=fit_intercept).empty_vote()
+    assert [len(part) for part in (terms.kernels, terms.centers, terms.weights)] == [0, 0, 0]
+    assert terms.intercept == intercept
+
+
+def test_a_gap_of_zero_is_optimal_at_any_tolerance():
+    best = Incumbent(make_problem(np.eye(2), [1, -1], 1.0))
+    best.offer_dual(np.full(2, 0.5), 1.0)
+    assert best.is_optimal(0.0)
+    best.objective = 1.25
+    assert best.is_optimal(0.2)
+    assert not best.is_optimal(0.19)
+
+
+@pytest.mark.parametrize("solver", list(CONVERGENT_SOLVERS))
+def test_a_column_of_zeros_changes_nothing(solver):
+    K = [[1, 0, -1], [-1, 0, 1]]
+    solution = SOLVERS[solver](make_problem(K, [1, -1], 0.25), tol=1e-10)
+    assert solution.objective == pytest.approx(0.25, rel=1e-9)
+    assert solution.stop_reason == "optimal"

@@ -24,8 +24,11 @@ HEAVY = (
     "scipy.stats", "sklearn.datasets", "sklearn.model_selection", "sklearn.pipeline",
     "sklearn.svm", "sklearn.utils.estimator_checks",
 )  # fmt: skip
-#: Coverage does not see compiled lines; the tests that come to these lines execute them.
-COMPILED = {"solvers/_pivots.py": ("solvers/dense_simplex.py", "run_pivots")}
+#: Coverage does not see compiled lines, and compiling takes long: they are tried as plain Python,
+#: on the tests of this file that come to these lines.
+COMPILED = {
+    "solvers/_pivots.py": ("test_dense_simplex.py", "solvers/dense_simplex.py", "run_pivots")
+}
 #: Seconds for a test: these, and so many times what it took when it was watched.
 PATIENCE, FACTOR = 40, 10
 MEMORY = 8 * 2**30
@@ -72,8 +75,11 @@ def _fork(work):
         os._exit(code)
 
 
-def run_tests(folder, files, plugin):
+def run_tests(folder, files, plugin, *, compiled=True):
     """Run files of tests on the package in a folder, in this process."""
+    import numba
+
+    numba.config.DISABLE_JIT = not compiled
     sys.path.insert(0, str(folder))
     os.environ["PYTHONPATH"] = str(folder)
     os.chdir(ROOT)
@@ -174,7 +180,8 @@ class Table:
     def looking_at(self, name, line):
         """Return the tests that execute a line or, where it runs on import, what it defines."""
         if name in COMPILED:
-            return self.mentioning(*COMPILED[name])
+            file, caller, word = COMPILED[name]
+            return {test for test in self.mentioning(caller, word) if f"{file}::" in test}
         source = (PACKAGE / name).read_text(encoding="utf-8")
         around = [
             node for node in ast.walk(ast.parse(source))

@@ -18,7 +18,17 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from _chosen_tests import PACKAGE, ROOT, Chosen, Table, Watched, fork_all, import_heavy, run_tests
+from _chosen_tests import (
+    COMPILED,
+    PACKAGE,
+    ROOT,
+    Chosen,
+    Table,
+    Watched,
+    fork_all,
+    import_heavy,
+    run_tests,
+)
 from _mutations import find_sites, mutate
 
 #: What is changed.
@@ -140,7 +150,8 @@ def prepare(mutant, base, folder, table, budget):
     tests = table.choose(mutant[0], site.line, budget)
     (copy / "tests").write_text(str(len(tests)), encoding="utf-8")
     sources = sorted({test.partition("::")[0] for test in tests})
-    return mutant, partial(run_tests, copy, sources, Chosen(tests, copy / "running"))
+    plugin, compiled = Chosen(tests, copy / "running"), mutant[0] not in COMPILED
+    return mutant, partial(run_tests, copy, sources, plugin, compiled=compiled)
 
 
 def judge(mutant, code, seconds, copy):
