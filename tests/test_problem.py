@@ -347,3 +347,40 @@ def test_a_column_of_zeros_changes_nothing(solver):
     solution = SOLVERS[solver](make_problem(K, [1, -1], 0.25), tol=1e-10)
     assert solution.objective == pytest.approx(0.25, rel=1e-9)
     assert solution.stop_reason == "optimal"
+
+
+@pytest.mark.parametrize("short", [1e-9, 1e-7, 2e-6])
+def test_a_vote_that_almost_separates_is_stretched(short):
+    # Every hinge is 1e-9: at a penalty of 1e-12 that is all of F.
+    problem = make_problem(np.eye(2), [1, -1], 1e-12, fit_intercept=True)
+    weights = np.array([1.0, -1.0]) * (1 - short)
+    best = Incumbent(problem)
+    best.offer_vote(votes(problem, weights), np.array([1.0, -1.0]) * (1 - short))
+    if short < 1e-6:
+        assert best.objective == pytest.approx(2e-12, rel=1e-9)
+        np.testing.assert_allclose(best.terms.weights, [1.0, -1.0], rtol=1e-14)
+        assert (np.abs(best.terms.weights) >= 1).all()
+    else:  # too far from the margin to be rounding
+        assert best.objective == pytest.approx(short, rel=1e-5)
+    # One that separates already is left alone, and so is its intercept.
+    exact = Incumbent(problem)
+    exact.offer_vote(votes(problem, [1.0, -1.0], 0.0), np.array([1.0, -1.0]))
+    np.testing.assert_array_equal(exact.terms.weights, [1.0, -1.0])
+
+
+def test_a_stretched_vote_takes_its_intercept_along():
+    problem = make_problem(np.ones((2, 1)), [1, 1], 1e-12, fit_intercept=True)
+    best = Incumbent(problem)
+    best.objective = 1.0  # as if the constant were not known
+    best.offer_vote(votes(problem, [0.25], 0.75 - 1e-8), np.full(2, 1 - 1e-8))
+    decision = best.terms.weights[0] + best.terms.intercept
+    assert 1 <= decision <= 1 + 1e-14
+
+
+def test_no_vote_worse_than_none_is_returned():
+    problem = make_problem(np.eye(2), [1, -1], 10.0)
+    best = Incumbent(problem)
+    best.terms, best.objective = votes(problem, [1.0, -1.0]).nonzero(), 20.0
+    solution = best.verified(3, "optimal", 1e-6)
+    assert (solution.objective, solution.stop_reason, solution.n_iter) == (1.0, "precision", 3)
+    assert len(solution.terms.kernels) == 0
