@@ -51,6 +51,21 @@ def test_it_gives_up_when_neither_bound_moves(told, growth, n_iter):
     assert solution.stop_reason == ("precision" if n_iter < 60 else "max-iter")
 
 
+@pytest.mark.parametrize(("shrink", "n_iter"), [(1.0, 22), (1 - 4e-8, 22), (1 - 2e-6, 60)])
+def test_a_vote_that_gets_better_is_a_reason_to_go_on(told, monkeypatch, shrink, n_iter):
+    told += [0.0] * 60
+    objectives = iter(0.5 * shrink ** np.arange(60))
+
+    def improve(master, best, u):
+        best.objective = next(objectives)
+        return u
+
+    monkeypatch.setattr(column_generation, "improve", improve)
+    solution = solve_by_column_generation(make_problem(20), tol=1e-6, max_iter=60)
+    assert solution.n_iter == n_iter
+    assert solution.stop_reason == ("precision" if n_iter < 60 else "max-iter")
+
+
 @pytest.mark.parametrize("growth", [1.0, 1.01])
 def test_it_gives_up_sooner_where_rounding_breaks_every_constraint(told, growth):
     told += list(0.01 * growth ** np.arange(60))

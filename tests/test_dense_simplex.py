@@ -155,6 +155,7 @@ def assert_state_is_that_of_its_basis(simplex):
     agree("z_bound", S)
     agree("row_side", S)
     agree("side", ~simplex.in_basis)
+    assert not simplex.row_side[simplex.row_width == 0].any()  # an equation stays
 
 
 @pytest.mark.parametrize("seed", [3 * seed + 1 for seed in range(12)])

@@ -1,6 +1,7 @@
 """The ladder of methods for a master LP: which comes when, with what, and for how long."""
 
 import time
+from types import SimpleNamespace
 
 import highspy
 import numpy as np
@@ -221,3 +222,19 @@ def test_a_basis_that_does_not_give_the_answer_changes_nothing(spoil):
         changed["matrix"][np.flatnonzero(held)[0]] = 0.0
     spoilt = type(result)(x, row_dual, Basis(columns, result.basis.rows), 0)
     assert solve_basis(LinearProgram(**changed), spoilt) is spoilt
+
+
+@pytest.mark.parametrize("vector", ["col_value", "row_dual"])
+def test_one_number_that_is_none_spoils_an_answer_of_highs(monkeypatch, vector):
+    true_solution = highspy.Highs.getSolution
+
+    def solution(highs):
+        answer = true_solution(highs)
+        values = {name: list(getattr(answer, name)) for name in ("col_value", "row_dual")}
+        values[vector][0] = np.nan
+        return SimpleNamespace(**values)
+
+    program, end = random_lp(1), time.perf_counter() + 60
+    assert _highs.solve_highs(program, end=end) is not None
+    monkeypatch.setattr(highspy.Highs, "getSolution", solution)
+    assert _highs.solve_highs(program, end=end) is None

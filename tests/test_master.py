@@ -1,5 +1,7 @@
 """The master: its answers are proved optimal for its pool, whatever rows it leaves out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -251,3 +253,14 @@ def test_the_vote_of_stored_values_is_that_of_the_problem(monkeypatch):
     np.testing.assert_allclose(master._decision(terms), problem.decision(terms))
     master._columns_on(np.arange(12)[::-1])
     np.testing.assert_allclose(master._decision(terms), problem.decision(terms))
+
+
+def test_a_column_of_zeros_is_not_divided_by_its_size():
+    problem = make_problem(6)
+    far = np.vstack([problem.gram.X, [[1e6, 1e6]]])
+    problem = replace(problem, gram=Gram(problem.gram.families, problem.gram.X, far))
+    master = Master(problem)
+    master.add_columns(np.array([0, 0]), np.array([2, 6]))
+    assert not master._values[1].any()
+    np.testing.assert_array_equal(master.scale, [1.0, 1.0])
+    assert_optimal_for_the_pool(master, master.solve())
