@@ -126,6 +126,8 @@ def test_the_first_look_is_the_formula():
     votes = np.abs(solution.terms.weights) @ largest[solution.terms.kernels] / solution.objective
     prices = solution.dual.sum() * (largest / problem.penalties).max()
     assert rounding_error(problem, solution) == pytest.approx(eps * max(votes, prices))
+    nothing_proved = replace(solution, dual=np.zeros(30))
+    assert rounding_error(problem, nothing_proved) == pytest.approx(eps * votes)
     # and with the hybrid norm, of which there is a part for the vote and one for the bound
     problem = replace(problem, l2_penalty=0.5, center_rows=np.arange(30))
     solution = replace(solution, dual_terms=Terms(np.array([1]), np.array([2]), np.array([-3.0])))
@@ -159,3 +161,16 @@ def test_the_closer_look_is_the_formula():
     assert closer_rounding_error(problem, solution) == pytest.approx(
         max(of_objective, too_high), rel=1e-3
     )
+
+
+@pytest.mark.parametrize(("most", "extended"), [(2 * 30 * 30, True), (2 * 30 * 30 - 1, False)])
+def test_values_are_extended_where_they_are_not_too_many(monkeypatch, most, extended):
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    monkeypatch.setattr(certificate, "EXTENDED_VALUES", most)
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1e-3)
+    monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: 1e-3)
+    monkeypatch.setattr(certificate, "extended_values", lambda *args: (0.75, 0.5))
+    checked = verify(problem, solution, 1e-6)
+    assert ((checked.objective, checked.dual_bound) == (0.75, 0.5)) is extended
+    assert checked.stop_reason == "precision"

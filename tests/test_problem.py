@@ -1,5 +1,5 @@
 import warnings
-from dataclasses import FrozenInstanceError, is_dataclass
+from dataclasses import FrozenInstanceError, is_dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -387,3 +387,39 @@ def test_records_cannot_be_changed(name):
     members = vars(import_module(f"votedkernels.{name}")).values()
     records = [member for member in members if isinstance(member, type) and is_dataclass(member)]
     assert all(record.__dataclass_params__.frozen for record in records)
+
+
+def test_the_pull_and_the_square_of_the_hybrid_norm():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((6, 2))
+    family = Gaussian((0.5, 1.0, 2.0), unit=1.0).fit(X, np.ones(6))
+    rows = np.array([4, 0, 2])
+    gram = Gram([family], X, X[rows])
+    problem = Problem(
+        gram, np.ones(6), np.full(6, 1 / 6), np.ones(3), l2_penalty=0.3, center_rows=rows
+    )
+    terms = Terms(np.array([0, 2, 0]), np.array([1, 2, 0]), np.array([1.0, -2.0, 0.5]))
+    distances = ((X[rows][:, None] - X[rows][None]) ** 2).sum(axis=2)
+    K = np.exp(-np.array([0.5, 1.0, 2.0])[:, None, None] * distances)
+    a = np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -2.0]])
+    pull = 0.3 * np.einsum("kl,klj->kj", a, K)
+    np.testing.assert_allclose(problem.pull(terms), pull)
+    assert problem.square(terms, pull) == pytest.approx(np.sum(a * pull))
+    decision = problem.decision(terms)
+    plain = replace(problem, l2_penalty=0.0).objective(terms, decision)
+    assert problem.objective(terms, decision) == pytest.approx(plain + 0.5 * np.sum(a * pull))
+    u = random.uniform(0, 1 / 6, 6)
+    correlation, square = problem.dual_parts(u, terms)
+    np.testing.assert_allclose(correlation, problem.correlate(u) - pull)
+    assert square == pytest.approx(np.sum(a * pull))
+
+
+@pytest.mark.parametrize("square", [0.0, 0.1, 50.0])
+def test_the_bound_of_a_pair_is_the_best_of_its_multiples(square):
+    problem = make_problem(np.eye(3), [1, -1, 1], 0.1)
+    u = np.array([0.3, 0.2, 0.1])
+    for correlation in (np.array([[0.05, 0.1, -0.02]]), np.array([[0.05, -0.4, 0.02]])):
+        most = min(1.0, 0.1 / np.abs(correlation).max())
+        shrinks = np.linspace(0, most, 10001)
+        values = shrinks * u.sum() - 0.5 * shrinks**2 * square
+        assert problem.dual_value(u, correlation, square) == pytest.approx(values.max(), rel=1e-6)

@@ -5,14 +5,12 @@ Work is done in forks of a process that has imported what the tests need, apart 
 
 import ast
 import contextlib
-import gc
 import importlib
 import json
 import os
 import re
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,15 +18,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "votedkernels"
 HEAVY = (
-    "coverage", "cvxpy", "highspy", "hypothesis.strategies", "numba", "pandas", "scipy.optimize",
-    "scipy.stats", "sklearn.datasets", "sklearn.model_selection", "sklearn.pipeline",
-    "sklearn.svm", "sklearn.utils.estimator_checks",
+    "coverage", "cvxpy", "highspy", "hypothesis.strategies", "numba", "pandas", "scipy.stats",
+    "sklearn.datasets", "sklearn.model_selection", "sklearn.svm", "sklearn.utils.estimator_checks",
 )  # fmt: skip
-#: Coverage does not see compiled lines, and compiling takes long: they are tried as plain Python,
-#: on the tests of this file that come to these lines.
-COMPILED = {
-    "solvers/_pivots.py": ("test_dense_simplex.py", "solvers/dense_simplex.py", "run_pivots")
-}
+#: Coverage does not see compiled lines, and compiling takes long: those of this file are tried as
+#: plain Python, by the tests of a file that come to the lines of another with this word.
+COMPILED = {"solvers/_pivots.py": ("test_dense_simplex", "solvers/dense_simplex.py", "run_pivots")}
 #: Seconds for a test: these, and so many times what it took when it was watched.
 PATIENCE, FACTOR = 40, 10
 MEMORY = 8 * 2**30
@@ -38,23 +33,20 @@ def import_heavy():
     os.environ.update(SCIPY_ARRAY_API="1", OPENBLAS_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
     for name in HEAVY:
         importlib.import_module(name)
-    gc.freeze()
 
 
 def fork_all(tasks, jobs):
-    """Do (key, work) pairs, each work in a fork; give (key, exit status, seconds) as they end."""
+    """Do (key, work) pairs, each work in a fork; give (key, exit code) as they end."""
     tasks, running = iter(tasks), {}
     while True:
         while len(running) < jobs and (task := next(tasks, None)):
-            key, work = task
-            running[_fork(work)] = key, time.monotonic()
+            running[_fork(task[1])] = task[0]
         if not running:
             return
         pid, status = os.wait()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)  # what the tests may have left behind
-        key, started = running.pop(pid)
-        yield key, os.waitstatus_to_exitcode(status), time.monotonic() - started
+        yield running.pop(pid), os.waitstatus_to_exitcode(status)
 
 
 def _fork(work):
@@ -77,9 +69,7 @@ def _fork(work):
 
 def run_tests(folder, files, plugin, *, compiled=True):
     """Run files of tests on the package in a folder, in this process."""
-    import numba
-
-    numba.config.DISABLE_JIT = not compiled
+    importlib.import_module("numba").config.DISABLE_JIT = not compiled
     sys.path.insert(0, str(folder))
     os.environ["PYTHONPATH"] = str(folder)
     os.chdir(ROOT)
@@ -88,11 +78,10 @@ def run_tests(folder, files, plugin, *, compiled=True):
 
 
 class Chosen:
-    """Run the chosen tests, in this order; note the first that fails; do not shrink examples."""
+    """Run the chosen tests, in this order; note which one runs; do not shrink examples."""
 
     def __init__(self, seconds, note):
-        self.seconds, self.note = seconds, note
-        self.rank = {name: number for number, name in enumerate(seconds)}
+        self.seconds, self.order, self.note = seconds, list(seconds), note
 
     def pytest_sessionstart(self):
         from hypothesis import Phase, settings
@@ -103,8 +92,8 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        mine = [item for item in items if item.nodeid in self.rank]
-        items[:] = sorted(mine, key=lambda item: self.rank[item.nodeid])
+        mine = [item for item in items if item.nodeid in self.seconds]
+        items[:] = sorted(mine, key=lambda item: self.order.index(item.nodeid))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
@@ -117,12 +106,10 @@ class Watched:
     """Note which test executes which lines, and how long it takes."""
 
     def __init__(self, output):
-        import coverage
+        from coverage import Coverage
 
         self.output, self.seconds = output, {}
-        self.coverage = coverage.Coverage(
-            data_file=None, config_file=False, source_pkgs=["votedkernels"]
-        )
+        self.coverage = Coverage(None, config_file=False, source_pkgs=["votedkernels"])
         self.coverage.start()
 
     @pytest.hookimpl(tryfirst=True)
@@ -139,17 +126,11 @@ class Watched:
 
     def pytest_sessionfinish(self, exitstatus):
         self.coverage.stop()
-        if exitstatus != 0:
-            return
-        data, numbers, lines = self.coverage.get_data(), {}, {}
-        for path in data.measured_files():
-            name = path.partition("/votedkernels/")[2]
-            lines[name] = {
-                line: [numbers.setdefault(context, len(numbers)) for context in contexts if context]
-                for line, contexts in data.contexts_by_lineno(path).items()
-            }
-        found = {"seconds": self.seconds, "contexts": list(numbers), "lines": lines}
-        self.output.write_text(json.dumps(found), encoding="utf-8")
+        data = self.coverage.get_data()
+        files = {path.partition("/votedkernels/")[2]: path for path in data.measured_files()}
+        lines = {name: data.contexts_by_lineno(path) for name, path in files.items()}
+        if exitstatus == 0:
+            self.output.write_text(json.dumps([self.seconds, lines]), encoding="utf-8")
 
 
 class Table:
@@ -158,21 +139,19 @@ class Table:
     def __init__(self, paths):
         self.seconds, self.lines = {}, {}
         for path in paths:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            self.seconds.update(found["seconds"])
-            for name, lines in found["lines"].items():
-                for line, numbers in lines.items():
+            seconds, files = json.loads(path.read_text(encoding="utf-8"))
+            self.seconds.update(seconds)
+            for name, lines in files.items():
+                for line, contexts in lines.items():
                     tests = self.lines.setdefault(name, {}).setdefault(int(line), set())
-                    for context in (found["contexts"][number] for number in numbers):
-                        whole = "::" not in context
-                        tests.update(found["seconds"] if whole else [context])
+                    for context in filter(None, contexts):
+                        tests.update([context] if "::" in context else seconds)
 
     def choose(self, name, line, budget):
         """Return the tests for a line, with their seconds: quick ones first, within a budget."""
-        chosen, total = {}, 0.0
+        chosen = {}
         for test in sorted(self.looking_at(name, line), key=self.seconds.get):
-            total += self.seconds[test]
-            if chosen and total > budget:
+            if chosen and sum(chosen.values()) + self.seconds[test] > budget:
                 break
             chosen[test] = self.seconds[test]
         return chosen
@@ -181,20 +160,17 @@ class Table:
         """Return the tests that execute a line or, where it runs on import, what it defines."""
         if name in COMPILED:
             file, caller, word = COMPILED[name]
-            return {test for test in self.mentioning(caller, word) if f"{file}::" in test}
+            return {test for test in self.mentioning(caller, word) if file in test}
         source = (PACKAGE / name).read_text(encoding="utf-8")
-        around = [
-            node for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno
-        ]  # fmt: skip
-        around.sort(key=lambda node: node.end_lineno - node.lineno)
-        for first, last in [(line, line), *((node.lineno, node.end_lineno) for node in around)]:
+        statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+        spans = [(node.lineno, node.end_lineno) for node in statements]
+        around = [(first, last) for first, last in spans if first <= line <= last]
+        for first, last in [(line, line), *sorted(around, key=lambda span: span[1] - span[0])]:
             if tests := self.within(name, first, last):
                 return tests
-        constant = re.match(r"[A-Z_, ]+", source.splitlines()[line - 1])
-        words = re.findall(r"[A-Z_]+", constant[0]) if constant else []
+        words = re.findall(r"\b[A-Z_]{3,}\b", source.splitlines()[line - 1])
         tests = [self.mentioning(file, word) for word in words for file in self.lines]
-        return set().union(*tests) or self.within(name, 1, 10**6)
+        return set().union(*tests) or self.within(name, 1, len(source))
 
     def mentioning(self, name, word):
         lines = (PACKAGE / name).read_text(encoding="utf-8").splitlines()

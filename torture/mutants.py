@@ -12,23 +12,13 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import tomllib
 from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from _chosen_tests import (
-    COMPILED,
-    PACKAGE,
-    ROOT,
-    Chosen,
-    Table,
-    Watched,
-    fork_all,
-    import_heavy,
-    run_tests,
-)
+import _chosen_tests as tests
+from _chosen_tests import PACKAGE, ROOT
 from _mutations import find_sites, mutate
 
 #: What is changed.
@@ -40,9 +30,12 @@ TESTS = (
     "continuous_gaussian", "coordinate_descent", "corner_cases", "dense_simplex", "hybrid_norm",
     "ladder", "lemmas_on_data", "limits", "lp", "master", "path", "problem", "sample",
 )  # fmt: skip
-WORK = ROOT / "build" / "mutants"
-REASONS = Path(__file__).with_name("survivors.toml")
-PAGE = ROOT / "docs" / "mutants.md"
+WORK, PAGE = ROOT / "build" / "mutants", ROOT / "docs" / "mutants.md"
+BASE = WORK / "base" / "votedkernels"
+RESULTS, REASONS = (
+    Path(__file__).with_name("mutants.jsonl"),
+    Path(__file__).with_name("survivors.toml"),
+)
 #: A mutant: its file, the code of the line, the change, and which of several such.
 KEY = ("file", "code", "change", "which")
 HEAD = """# Mutants
@@ -56,64 +49,54 @@ runs the tests that execute the changed line. A mutant that no test notices has 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mutants", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--budget", type=float, default=15, help="seconds of tests for a mutant")
     parser.add_argument("--again", action="store_true", help="try survivors once more")
-    parser.add_argument("--output", type=Path, default=WORK / "results.jsonl")
-    parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
-    import_heavy()
-    base = WORK / "base"
-    shutil.copytree(PACKAGE, base / "votedkernels", dirs_exist_ok=True)
-    table = watch_tests(base, options.jobs)
-    mutants = sample(options.mutants, options.seed)
-    results = read(options.output)
-    wanted = [
-        mutant for mutant in mutants
-        if mutant not in results or (options.again and not results[mutant]["killed"])
-    ]  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder, options.output.open("a") as file:
-        tasks = (prepare(mutant, base, Path(folder), table, options.budget) for mutant in wanted)
-        started = time.monotonic()
-        for number, (mutant, code, seconds) in enumerate(fork_all(tasks, options.jobs), 1):
-            results[mutant] = judge(mutant, code, seconds, Path(folder) / name_of(mutant))
+    mutants, results = sample(options.mutants), read_results()
+    wanted = [key for key in mutants if key not in results]
+    wanted += [
+        key for key in mutants if options.again and not results.get(key, {}).get("killed", True)
+    ]
+    if wanted:
+        tests.import_heavy()
+        table = watch_tests(options.jobs)
+    with tempfile.TemporaryDirectory() as folder, RESULTS.open("a", encoding="utf-8") as file:
+        work = (prepare(mutant, Path(folder), table, options.budget) for mutant in wanted)
+        for number, (mutant, code) in enumerate(tests.fork_all(work, options.jobs), 1):
+            results[mutant] = judge(mutant, code, Path(folder) / name_of(mutant))
             print(json.dumps(results[mutant]), file=file, flush=True)
-            tell(f"{number}/{len(wanted)}, {(time.monotonic() - started) / 60:.0f} min")
-    page = page_of([results[mutant] for mutant in mutants], read_reasons())
-    options.page.write_text(page, encoding="utf-8")
-    print(page)
+            print(f"\r{number}/{len(wanted)} mutants", end="", file=sys.stderr, flush=True)
+    PAGE.write_text(page_of([results[mutant] for mutant in mutants], read_reasons()), "utf-8")
+    print(f"\nwritten to {PAGE}")
 
 
-def tell(text):
-    print(f"\r{text}", end="", file=sys.stderr, flush=True)
-
-
-def watch_tests(base, jobs):
-    """Run all tests once on the package as it is, unless it was done since they changed."""
-    outputs, tasks = [], []
+def watch_tests(jobs):
+    """Run all tests once on the package as it is, unless that was done since either changed."""
+    shutil.copytree(PACKAGE, BASE, dirs_exist_ok=True)
+    newest = max(path.stat().st_mtime for path in PACKAGE.rglob("*.py"))
+    work = {}
     for name in TESTS:
         source, output = ROOT / "tests" / f"test_{name}.py", WORK / f"{name}.json"
-        outputs.append(output)
-        newest = max(path.stat().st_mtime for path in [source, *PACKAGE.rglob("*.py")])
-        if not output.exists() or output.stat().st_mtime < newest:
-            tasks.append((name, partial(watch, base, source, output)))
-    for number, (name, code, seconds) in enumerate(fork_all(tasks, jobs), 1):
+        if not output.exists() or output.stat().st_mtime < max(newest, source.stat().st_mtime):
+            work[name] = partial(watch, source, output)
+    for name, code in tests.fork_all(work.items(), jobs):
+        print(f"{name}: watched", file=sys.stderr)
         if code != 0:
             raise SystemExit(f"tests/test_{name}.py fails on the package as it is (exit {code})")
-        tell(f"{number}/{len(tasks)} files of tests watched; {name}: {seconds:.0f} s\n")
-    return Table(outputs)
+    return tests.Table([WORK / f"{name}.json" for name in TESTS])
 
 
-def watch(base, source, output):
-    return run_tests(base, [str(source)], Watched(output))
+def watch(source, output):
+    return tests.run_tests(BASE.parent, [str(source)], tests.Watched(output))
 
 
-def sample(n_mutants, seed):
-    """Choose mutants, (file, code of the line, change, which of several such)."""
+def sample(n_mutants):
+    """Choose mutants by chance, but the same ones however often the code around them changes."""
     keys = [key for path in files() for key in sites_of(path)]
-    keys.sort(key=lambda key: hashlib.sha256(json.dumps([seed, *key]).encode()).digest())
-    return keys[:n_mutants]
+    return sorted(keys, key=lambda key: hashlib.sha256(json.dumps([0, *key]).encode()).digest())[
+        :n_mutants
+    ]
 
 
 def files():
@@ -122,12 +105,11 @@ def files():
 
 
 def sites_of(path):
-    """Return the sites of a file by keys that outlast changes elsewhere in it."""
-    source, seen = path.read_text(encoding="utf-8"), Counter()
-    lines, name = source.splitlines(), str(path.relative_to(PACKAGE))
-    sites = {}
+    """Return the sites of a file by mutant."""
+    source, seen, sites = path.read_text(encoding="utf-8"), Counter(), {}
     for site in find_sites(source):
-        same = name, lines[site.line - 1].strip(), site.change
+        code = source.splitlines()[site.line - 1].strip()
+        same = str(path.relative_to(PACKAGE)), code, site.change
         sites[*same, seen[same]] = site
         seen[same] += 1
     return sites
@@ -137,72 +119,61 @@ def name_of(mutant):
     return hashlib.sha256(json.dumps(mutant).encode()).hexdigest()[:16]
 
 
-def prepare(mutant, base, folder, table, budget):
-    """Write a copy of the package with one change; return the work to be done on it."""
+def prepare(mutant, folder, table, budget):
+    """Write a copy of the package with one change; return the mutant and the work to be done."""
     path, copy = PACKAGE / mutant[0], folder / name_of(mutant)
     site = sites_of(path)[mutant]
     # Times of files are kept, and so are numba's caches, but for those of a changed file.
-    shutil.copytree(base / "votedkernels", copy / "votedkernels")
+    shutil.copytree(BASE, copy / "votedkernels")
     changed = mutate(path.read_text(encoding="utf-8"), site)
     (copy / "votedkernels" / mutant[0]).write_text(changed, encoding="utf-8")
-    tests = table.choose(mutant[0], site.line, budget)
-    (copy / "tests").write_text(str(len(tests)), encoding="utf-8")
-    sources = sorted({test.partition("::")[0] for test in tests})
-    plugin, compiled = Chosen(tests, copy / "running"), mutant[0] not in COMPILED
-    return mutant, partial(run_tests, copy, sources, plugin, compiled=compiled)
+    chosen = table.choose(mutant[0], site.line, budget)
+    sources = sorted({test.partition("::")[0] for test in chosen})
+    plugin, compiled = tests.Chosen(chosen, copy / "running"), mutant[0] not in tests.COMPILED
+    return mutant, partial(
+        tests.run_tests, copy, sources, plugin, compiled=compiled
+    ) if chosen else int
 
 
-def judge(mutant, code, seconds, copy):
+def judge(mutant, code, copy):
     """Say what became of a mutant, and remove its copy."""
-    running, n_tests = copy / "running", int((copy / "tests").read_text())
-    by = running.read_text() if running.exists() else "import"
+    note = copy / "running"
+    by = note.read_text(encoding="utf-8") if note.exists() else "import"
     shutil.rmtree(copy)
-    killed = n_tests > 0 and code != 0
     how = "too slow" if code == -signal.SIGALRM else "failed" if code == 1 else f"exit {code}"
-    return {
-        **dict(zip(KEY, mutant, strict=True)), "killed": killed,
-        "by": by if killed else None, "how": how if killed else None, "n_tests": n_tests,
-        "seconds": round(seconds, 1),
-    }  # fmt: skip
+    fate = {"killed": code != 0, "by": by, "how": how} if code else {"killed": False}
+    return dict(zip(KEY, mutant, strict=True)) | fate
 
 
-def read(path):
+def read_results():
     """Return results by mutant; the last word on each counts."""
-    if not path.exists():
-        return {}
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {tuple(result[key] for key in KEY): result for result in found}
-
-
-def page_of(results, reasons):
-    """Return the page of a campaign; ``reasons`` are those of survivors."""
-    killed = Counter(result["file"] for result in results if result["killed"])
-    total = Counter(result["file"] for result in results)
-    share = killed.total() / max(1, total.total())
-    survivors = [result for result in results if not result["killed"]]
-    lines = [
-        HEAD, f"**{killed.total()} of {total.total()} mutants were killed ({share:.1%}).**", "",
-        "| file | mutants | killed |", "|---|---|---|",
-        *(f"| {name} | {total[name]} | {killed[name]} |" for name in sorted(total)), "",
-        "## Survivors", "", "| line | code | change | why no test can or need notice |",
-        "|---|---|---|---|",
-    ]  # fmt: skip
-    rows = []
-    for result in survivors:
-        key = tuple(result[part] for part in KEY)
-        line = sites_of(PACKAGE / key[0])[key].line
-        code = key[1].replace("|", "\\|")
-        rows.append((key[0], line, code, key[2], reasons.get(key[:3], "**not explained**")))
-    lines += [
-        f"| {f}:{at} | `{code}` | {change} | {why} |" for f, at, code, change, why in sorted(rows)
-    ]
-    return "\n".join(lines) + "\n"
+    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
+    return {tuple(result[key] for key in KEY): result for result in map(json.loads, lines)}
 
 
 def read_reasons():
     """Return why survivors survive, by file, code and change."""
     found = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("survivor", [])
     return {(entry["file"], entry["code"], entry["change"]): entry["why"] for entry in found}
+
+
+def page_of(results, reasons):
+    """Return the page of a campaign; ``reasons`` are those of survivors."""
+    killed = Counter(result["file"] for result in results if result["killed"])
+    total = Counter(result["file"] for result in results)
+    rows = []
+    for key in (tuple(result[part] for part in KEY) for result in results if not result["killed"]):
+        line, code = sites_of(PACKAGE / key[0])[key].line, key[1].replace("|", "\\|")
+        why = reasons.get(key[:3], "**not explained**")
+        rows.append((key[0], line, f"| {key[0]}:{line} | `{code}` | {key[2]} | {why} |"))
+    return "\n".join([
+        HEAD, f"**{killed.total()} of {total.total()} mutants were killed"
+        f" ({killed.total() / max(1, total.total()):.1%}).**",
+        "", "| file | mutants | killed |", "|---|---|---|",
+        *(f"| {name} | {total[name]} | {killed[name]} |" for name in sorted(total)),
+        "", "## Survivors", "", "| line | code | change | why no test notices |",
+        "|---|---|---|---|", *(row for _, _, row in sorted(rows)), "",
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":
