@@ -1,6 +1,7 @@
 """Column generation: how many rounds, when it gives up, and which columns it looks at."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -124,3 +125,17 @@ def test_a_twentieth_of_many_centres_are_candidates(monkeypatch):
     excess = problem.excess(problem.correlate(u))
     price_candidates(Master(problem), Incumbent(problem), u, Prices(0.0, excess, None), 1e-6)
     assert [len(centers) for centers in chosen] == [5]
+
+
+@pytest.mark.parametrize("solver", ["column_generation", "coordinate_descent"])
+def test_a_part_of_the_rows_is_asked_first_where_there_is_no_start(monkeypatch, solver):
+    module = import_module(f"votedkernels.solvers.{solver}")
+    asked = []
+    monkeypatch.setattr(module, "solve_subsample", lambda *args, smallest: asked.append(smallest))
+    problem, solve = make_problem(40), getattr(module, f"solve_by_{solver}")
+    solution = solve(problem, tol=1e-6)
+    assert asked == [module.SMALLEST_SUBSAMPLE]
+    again = solve(problem, tol=1e-6, start=solution.terms)
+    assert len(asked) == 1
+    assert again.objective == pytest.approx(solution.objective, rel=1e-5)
+    assert again.n_iter <= 2

@@ -15,7 +15,7 @@ from votedkernels import (
     Trace,
     VotedKernelClassifier,
 )
-from votedkernels.complexity import MEASURES, measure_complexities
+from votedkernels.complexity import MEASURES, are_numbers, measure_complexities
 from votedkernels.kernels import Gram
 
 
@@ -211,3 +211,11 @@ def test_trace_of_a_wrongly_declared_kernel_is_refused(X):
 def test_every_measure_has_a_test_here():
     elsewhere = {"local", "empirical"}  # test_complexity_local.py, test_complexity_empirical.py
     assert set(MEASURES) - elsewhere == {"auto", "trace", "dimension", "massart"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "numbers"),
+    [([1.0, 2], True), ([1.0, "trace"], False), ([], False), ("trace", False), (np.ones(2), True)],
+)
+def test_complexities_are_numbers_where_all_of_them_are(spec, numbers):
+    assert are_numbers(spec) is numbers

@@ -22,8 +22,8 @@ HEAVY = (
     "sklearn.datasets", "sklearn.model_selection", "sklearn.svm", "sklearn.utils.estimator_checks",
 )  # fmt: skip
 #: Coverage does not see compiled lines, and compiling takes long: those of this file are tried as
-#: plain Python, by the tests of a file that come to the lines of another with this word.
-COMPILED = {"solvers/_pivots.py": ("test_dense_simplex", "solvers/dense_simplex.py", "run_pivots")}
+#: plain Python, by all tests of another.
+COMPILED = {"solvers/_pivots.py": "tests/test_dense_simplex.py::"}
 #: Seconds for a test: these, and so many times what it took when it was watched.
 PATIENCE, FACTOR = 40, 10
 MEMORY = 8 * 2**30
@@ -74,11 +74,14 @@ def run_tests(folder, files, plugin, *, compiled=True):
     os.environ["PYTHONPATH"] = str(folder)
     os.chdir(ROOT)
     signal.alarm(3 * PATIENCE)  # a package that cannot even be imported in this time hangs
-    return pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--tb=no", *files], plugins=[plugin])
+    options = ["-q", "-p", "no:cacheprovider", "--tb=no", f"--maxfail={plugin.maxfail}"]
+    return pytest.main([*options, *files], plugins=[plugin])
 
 
 class Chosen:
     """Run the chosen tests, in this order; note which one runs; do not shrink examples."""
+
+    maxfail = 1
 
     def __init__(self, seconds, note):
         self.seconds, self.order, self.note = seconds, list(seconds), note
@@ -103,12 +106,14 @@ class Chosen:
 
 
 class Watched:
-    """Note which test executes which lines, and how long it takes."""
+    """Note which test executes which lines, and how long it takes; leave out those that fail."""
+
+    maxfail = 0
 
     def __init__(self, output):
         from coverage import Coverage
 
-        self.output, self.seconds = output, {}
+        self.output, self.seconds, self.failed = output, {}, set()
         self.coverage = Coverage(None, config_file=False, source_pkgs=["votedkernels"])
         self.coverage.start()
 
@@ -123,14 +128,15 @@ class Watched:
 
     def pytest_runtest_logreport(self, report):
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        self.failed |= {report.nodeid} if report.failed else set()
 
-    def pytest_sessionfinish(self, exitstatus):
+    def pytest_sessionfinish(self):
         self.coverage.stop()
         data = self.coverage.get_data()
         files = {path.partition("/votedkernels/")[2]: path for path in data.measured_files()}
         lines = {name: data.contexts_by_lineno(path) for name, path in files.items()}
-        if exitstatus == 0:
-            self.output.write_text(json.dumps([self.seconds, lines]), encoding="utf-8")
+        passed = {test: self.seconds[test] for test in self.seconds.keys() - self.failed}
+        self.output.write_text(json.dumps([passed, lines]), encoding="utf-8")
 
 
 class Table:
@@ -141,11 +147,13 @@ class Table:
         for path in paths:
             seconds, files = json.loads(path.read_text(encoding="utf-8"))
             self.seconds.update(seconds)
+            # Whether a limit of time is kept depends on what else the machine does.
+            asked = {test for test in seconds if "time_limit" not in test}
             for name, lines in files.items():
                 for line, contexts in lines.items():
                     tests = self.lines.setdefault(name, {}).setdefault(int(line), set())
                     for context in filter(None, contexts):
-                        tests.update([context] if "::" in context else seconds)
+                        tests.update({context} & asked if "::" in context else asked)
 
     def choose(self, name, line, budget):
         """Return the tests for a line, with their seconds: quick ones first, within a budget."""
@@ -159,8 +167,7 @@ class Table:
     def looking_at(self, name, line):
         """Return the tests that execute a line or, where it runs on import, what it defines."""
         if name in COMPILED:
-            file, caller, word = COMPILED[name]
-            return {test for test in self.mentioning(caller, word) if file in test}
+            return {test for test in self.seconds if test.startswith(COMPILED[name])}
         source = (PACKAGE / name).read_text(encoding="utf-8")
         statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
         spans = [(node.lineno, node.end_lineno) for node in statements]
