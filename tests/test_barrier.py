@@ -173,3 +173,83 @@ def test_the_bound_of_a_point_is_that_of_its_formula(square):
     value, shrink = state.dual_value()
     assert shrink == pytest.approx(1 / excess)
     assert value == pytest.approx(u.sum() / excess - 0.5 * (b @ pull) / excess**2)
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("side", ["primal", "dual"])
+def test_one_number_that_is_none_ends_it(monkeypatch, side, part):
+    state, true_direction = (
+        state_after(1, 2, square=False, intercept=False),
+        barrier._State._direction,
+    )
+
+    def direction(*args):
+        move = true_direction(*args)
+        getattr(move, side)[part][0] = np.nan
+        return move
+
+    monkeypatch.setattr(barrier._State, "_direction", direction)
+    monkeypatch.setattr(barrier._State, "_corrected", lambda self, solve, aim, move, target: move)
+    before = state.primal
+    assert not state.step()
+    assert state.primal is before
+
+
+def test_products_after_a_step_as_long_as_it_may_be():
+    state = state_after(2, 1, square=False, intercept=False)
+    aim = tuple(0.01 * x * z for x, z in zip(state.primal, state.dual, strict=True))
+    move = state._direction(state._factor(), aim)
+    primal, dual = state._step_lengths(move)
+    assert primal != dual
+    for stretch, more in [(1.0, 0.0), (1.08, 0.08), (1.0, 5.0)]:
+        a, b = min(1.0, stretch * primal + more), min(1.0, stretch * dual + more)
+        expected = [
+            (x + a * dx) * (z + b * dz)
+            for x, dx, z, dz in zip(state.primal, move.primal, state.dual, move.dual, strict=True)
+        ]
+        for found, product in zip(
+            state._products_after(move, stretch, more), expected, strict=True
+        ):
+            np.testing.assert_allclose(found, product, rtol=1e-12)
+
+
+def corrections(monkeypatch, state, lengths, target):
+    """The aims of the corrections that are tried when steps have these lengths."""
+    aims, lengths = [], iter(lengths)
+    monkeypatch.setattr(state, "_step_lengths", lambda move: move)
+    monkeypatch.setattr(state, "_direction", lambda solve, aim: aims.append(aim) or next(lengths))
+    monkeypatch.setattr(
+        state, "_products_after", lambda move, *longer: [np.array([*longer, 50.0, 1e-9])] * 4
+    )
+    aim = tuple(np.zeros(4) for _ in range(4))
+    return state._corrected(None, aim, next(lengths), target), aims
+
+
+@pytest.mark.parametrize(
+    ("lengths", "n_tried", "kept"),
+    [
+        ([(0.95, 0.91), (1.0, 1.0)], 0, 0),  # long already
+        ([(0.3, 0.3), (0.3, 0.31), (1.0, 1.0)], 1, 0),  # no longer to speak of
+        ([(0.3, 0.3), (0.3, 0.33), (0.3, 0.34), (1.0, 1.0)], 2, 1),
+        ([(0.3, 0.3), (0.4, 0.4), (0.5, 0.5), (0.6, 0.6), (0.7, 0.7)], 3, 3),
+        ([(0.3, 0.3), (0.4, 0.4), (1.0, 0.91), (1.0, 1.0)], 2, 2),
+        ([(0.3, 0.3), (0.4, 0.4), (1.0, 0.89), (1.0, 1.0)], 3, 3),
+    ],
+)
+def test_corrections_go_on_while_steps_get_longer(monkeypatch, lengths, n_tried, kept):
+    state = state_after(0, 1, square=False, intercept=False)
+    move, aims = corrections(monkeypatch, state, lengths, 1.0)
+    assert len(aims) == n_tried
+    assert move == lengths[kept]
+
+
+def test_corrections_aim_at_products_between_a_tenth_and_ten_times_the_target(monkeypatch):
+    state = state_after(0, 1, square=False, intercept=False)
+    _, aims = corrections(monkeypatch, state, [(0.3, 0.3), (0.4, 0.4), (0.4, 0.4)], 2.0)
+    # products 1.08 and 0.08 (how much longer was asked for), 50 and almost 0
+    once = np.array([0.0, 0.2 - 0.08, -20.0, 0.2])
+    for aim in aims[0]:
+        np.testing.assert_allclose(aim, once, atol=1e-8)
+    for aim in aims[1]:
+        np.testing.assert_allclose(aim, 2 * once, atol=1e-8)
+    assert len(aims) == 2

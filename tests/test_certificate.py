@@ -136,7 +136,7 @@ def test_the_first_look_is_the_formula():
         mass = np.array([np.abs(terms.weights[terms.kernels == k]).sum() for k in range(2)])
         total += largest @ mass**2 / solution.objective + (mass * largest / problem.penalties).max()
     assert rounding_error(problem, solution) == pytest.approx(
-        eps * (max(votes, prices) + 0.5 * total)
+        eps * (max(votes, prices) + 0.5 * total), rel=1e-12
     )
 
 

@@ -202,10 +202,17 @@ def test_trace_of_an_undeclared_kernel_is_refused(X):
         measure_complexities("trace", gram, np.ones(25))
 
 
-def test_trace_of_a_wrongly_declared_kernel_is_refused(X):
-    gram = make_gram([Similarity(lambda A, B: -(A @ B.T), name="dot", positive_definite=True)], X)
+@pytest.mark.parametrize("complexity", ["trace", "local"])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_a_wrongly_declared_kernel_is_refused(X, complexity, shift):
+    # With the shift K(x, x) is negative at some rows only.
+    def dot(A, B):
+        return shift - A @ B.T
+
+    gram = make_gram([Similarity(dot, name="dot", positive_definite=True)], X)
+    assert (gram.diagonal(0).max() > 0) == (shift > 0)
     with pytest.raises(ValueError, match=r"dot is declared positive definite but K\(x, x\) = -"):
-        measure_complexities("trace", gram, np.ones(25))
+        measure_complexities(complexity, gram, np.ones(25))
 
 
 def test_every_measure_has_a_test_here():

@@ -457,3 +457,15 @@ def test_bounds_of_cells_hold_inside_them():
         n_cells = len(cells.a)
         cells = pricer.halved(cells)
         assert len(cells.a) == 2 * n_cells
+
+
+def test_reports_count_the_rounds_of_all_exchanges(sample):
+    X, y = sample
+    problem = make_problem(X, y, ContinuousGaussian(LOW, HIGH), l1_penalty=3e-3)
+    states = []
+    solution = solve_problem(
+        "column-generation", problem, tol=1e-6, on_round=lambda state: states.append(state)
+    )
+    numbers = [state.n_iter for state in states]
+    assert numbers == list(range(1, solution.n_iter + 1))
+    assert [state.solution.n_iter for state in states] == numbers

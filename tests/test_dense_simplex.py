@@ -89,9 +89,10 @@ def test_a_hot_start_at_the_optimum_takes_no_pivot(solve):
     assert solve(lp, basis=solve(lp).basis).iterations == 0
 
 
-def test_an_infeasible_program_is_called_so(solve):
+@pytest.mark.parametrize(("lower", "upper"), [(3.0, 4.0), (-4.0, -3.0), (-2.0, -1.0)])
+def test_an_infeasible_program_is_called_so(lower, upper, solve):
     lp = LinearProgram(
-        np.ones(2), np.ones(2), np.array([[1.0, 1.0]]), np.array([3.0]), np.array([4.0])
+        np.ones(2), np.ones(2), np.array([[1.0, 1.0]]), np.array([lower]), np.array([upper])
     )
     with pytest.raises(Infeasible):
         solve(lp)

@@ -7,8 +7,10 @@ import highspy
 import numpy as np
 import pytest
 from test_dense_simplex import assert_optimal, random_lp, reference
+from test_master import make_problem
 
-from votedkernels.solvers import _highs, lp
+from votedkernels.kernels.gram import OutOfTime
+from votedkernels.solvers import _highs, check_memory_of_full_lp, full_lp, lp, solve_by_full_lp
 from votedkernels.solvers.linear_program import BASIC, Basis, Infeasible, LinearProgram
 from votedkernels.solvers.refinement import solve_basis
 
@@ -238,3 +240,60 @@ def test_one_number_that_is_none_spoils_an_answer_of_highs(monkeypatch, vector):
     assert _highs.solve_highs(program, end=end) is not None
     monkeypatch.setattr(highspy.Highs, "getSolution", solution)
     assert _highs.solve_highs(program, end=end) is None
+
+
+# -- the whole LP ------------------------------------------------------------------------
+
+
+def test_the_memory_of_the_whole_lp():
+    needed = 40 * 10 * 2 * 3 * 5  # bytes, rows, both signs, kernels, centres
+    check_memory_of_full_lp(10, 3, 5, needed)
+    with pytest.raises(ValueError, match="memory_limit"):
+        check_memory_of_full_lp(10, 3, 5, needed - 1)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_whole_lp_is_one_round_however_it_ends(monkeypatch, fit_intercept):
+    problem, rounds = make_problem(30, fit_intercept=fit_intercept), []
+    solution = solve_by_full_lp(problem, tol=1e-6, on_round=rounds.append)
+    assert (solution.stop_reason, solution.n_iter) == ("optimal", 1)
+    assert [state.n_iter for state in rounds] == [1]
+    solution = solve_by_full_lp(problem, tol=1e-6, deadline=0.0)
+    assert (solution.stop_reason, solution.n_iter) == ("time-limit", 1)
+    monkeypatch.setattr(full_lp, "solve_highs", lambda *args, **kwargs: None)
+    solution = solve_by_full_lp(problem, tol=1e-6)
+    assert (solution.stop_reason, solution.n_iter) == ("precision", 1)
+
+
+def test_the_whole_lp_is_tried_by_two_methods(monkeypatch):
+    tried = []
+    monkeypatch.setattr(full_lp, "solve_highs", lambda lp, **options: tried.append(options))
+    now = time.perf_counter()
+    solve_by_full_lp(make_problem(10), tol=1e-6)
+    assert [options["strategy"] for options in tried] == [1, 4]
+    assert all(options["rescale"] for options in tried)
+    assert all(abs(options["end"] - now - 24 * 3600) < 60 for options in tried)
+
+
+def test_time_to_read_the_whole_lp_is_taken_off(monkeypatch):
+    tried = []
+    monkeypatch.setattr(full_lp, "solve_highs", lambda lp, **options: tried.append(options))
+    lp = LinearProgram(np.ones(2), np.ones(2), np.ones((3, 2)), -np.ones(3), np.ones(3))
+    monkeypatch.setattr(full_lp, "LOAD_SECONDS", 100.0)
+    now = time.perf_counter()
+    assert full_lp._solve_whole(lp, now + 660) is None
+    assert len(tried) == 2
+    with pytest.raises(OutOfTime):
+        full_lp._solve_whole(lp, now + 600)
+
+
+def test_a_breakdown_of_one_method_leaves_the_other(monkeypatch):
+    true_solve = full_lp.solve_highs
+
+    def solve(lp, *, strategy, **options):
+        if strategy == 1:
+            raise Infeasible
+        return true_solve(lp, strategy=strategy, **options)
+
+    monkeypatch.setattr(full_lp, "solve_highs", solve)
+    assert solve_by_full_lp(make_problem(30), tol=1e-6).stop_reason == "optimal"

@@ -172,12 +172,18 @@ class Table:
         statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
         spans = [(node.lineno, node.end_lineno) for node in statements]
         around = [(first, last) for first, last in spans if first <= line <= last]
-        for first, last in [(line, line), *sorted(around, key=lambda span: span[1] - span[0])]:
+        if tests := self.within(name, line, line):
+            return tests
+        # Tests that execute no line at all look at what importing has made.
+        still = self.seconds.keys() - set().union(
+            *(self.within(name, 1, 10**6) for name in self.lines)
+        )
+        for first, last in sorted(around, key=lambda span: span[1] - span[0]):
             if tests := self.within(name, first, last):
-                return tests
+                return tests | still
         words = re.findall(r"\b[A-Z_]{3,}\b", source.splitlines()[line - 1])
         tests = [self.mentioning(file, word) for word in words for file in self.lines]
-        return set().union(*tests) or self.within(name, 1, len(source))
+        return (set().union(*tests) or self.within(name, 1, 10**6)) | still
 
     def mentioning(self, name, word):
         lines = (PACKAGE / name).read_text(encoding="utf-8").splitlines()
