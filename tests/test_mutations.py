@@ -94,6 +94,10 @@ def test_tests_that_look_at_a_line(table, line, tests):
 
 def test_tests_within_a_budget(table):
     assert list(table.choose("module.py", 3, budget=9.05)) == ["a.py::quick"]
+    table.seconds["a.py::quick[2]"] = 0.05
+    table.lines["module.py"][3].add("a.py::quick[2]")
+    expected = ["a.py::quick[2]", "a.py::slow", "a.py::quick"]  # one case of each test comes first
+    assert list(table.choose("module.py", 3, budget=10)) == expected
     assert list(table.choose("module.py", 4, budget=1)) == ["a.py::slow"]  # one at least
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -156,12 +157,15 @@ class Table:
                         tests.update({context} & asked if "::" in context else asked)
 
     def choose(self, name, line, budget):
-        """Return the tests for a line, with their seconds: quick ones first, within a budget."""
-        chosen = {}
+        """Return tests for a line, with their seconds: quick ones, first one case of each."""
+        chosen, cases, ranked = {}, Counter(), []
         for test in sorted(self.looking_at(name, line), key=self.seconds.get):
-            if chosen and sum(chosen.values()) + self.seconds[test] > budget:
-                break
-            chosen[test] = self.seconds[test]
+            function = test.partition("[")[0]
+            ranked.append((cases[function], self.seconds[test], test))
+            cases[function] += 1
+        for _, seconds, test in sorted(ranked):
+            if not chosen or sum(chosen.values()) + seconds <= budget:
+                chosen[test] = seconds
         return chosen
 
     def looking_at(self, name, line):

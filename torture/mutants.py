@@ -51,13 +51,15 @@ def main():
     parser.add_argument("--mutants", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--budget", type=float, default=15, help="seconds of tests for a mutant")
-    parser.add_argument("--again", action="store_true", help="try survivors once more")
+    parser.add_argument("--again", action="store_true", help="try unexplained survivors once more")
     options = parser.parse_args()
     mutants, results = sample(options.mutants), read_results()
-    wanted = [key for key in mutants if key not in results]
-    wanted += [
-        key for key in mutants if options.again and not results.get(key, {}).get("killed", True)
-    ]
+    unexplained = {key for key in results if key[:3] not in read_reasons()}
+    wanted = [
+        key for key in mutants
+        if key not in results
+        or (options.again and key in unexplained and not results[key]["killed"])
+    ]  # fmt: skip
     if wanted:
         tests.import_heavy()
         table = watch_tests(options.jobs)
