@@ -191,11 +191,12 @@ def test_the_worst_columns_join_one_kernel_a_centre(monkeypatch):
     np.testing.assert_allclose(master.scale, values.max(axis=0))
 
 
-def test_columns_of_some_centres_have_their_numbers():
+@pytest.mark.parametrize(("worst", "settled"), [(1.15, True), (1.25, False)])
+def test_columns_of_some_centres_have_their_numbers(worst, settled):
     master = Master(make_problem(6))
-    assert master.add_worst(np.array([[1.15], [1.1]]), 1e-6, np.array([4]))
+    assert master.add_worst(np.array([[worst], [1.1]]), 1e-6, np.array([4]))
     assert (master.kernels.tolist(), master.centers.tolist()) == ([0], [4])
-    assert master.settled  # nothing exceeds its penalty by a fifth
+    assert master.settled is settled  # where nothing exceeds its penalty by a fifth
 
 
 @pytest.mark.parametrize(("excess", "joins"), [(1 + 2e-7, True), (1 + 5e-8, False), (1.0, False)])
