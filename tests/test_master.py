@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from votedkernels.kernels import Gaussian, Gram
+from votedkernels.kernels import Gaussian, Gram, Polynomial
 from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import master as module
 from votedkernels.solvers import solve_by_column_generation
@@ -84,21 +84,46 @@ def test_rows_that_were_wrongly_left_out_are_freed(monkeypatch, fit_intercept):
     assert answer[1].sum() == pytest.approx(solution.objective, rel=1e-8)
 
 
-def test_few_rows_lead_to_the_same_optimum(monkeypatch):
-    problem = make_problem(200)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_few_rows_lead_to_the_same_optimum(monkeypatch, fit_intercept):
+    problem = make_problem(200, fit_intercept=fit_intercept)
     expected = solve_by_column_generation(problem, tol=1e-9)
     few_rows(monkeypatch)
-    sizes = []
-    true_solve = module.solve_lp
+    n_fixed, true_solve, true_restricted = [], Master.solve, Master._solve_restricted
 
-    def solve(lp, **kwargs):
-        sizes.append(lp.matrix.shape[1])
-        return true_solve(lp, **kwargs)
+    def solve(master):
+        answer = true_solve(master)
+        assert_optimal_for_the_pool(master, answer)
+        return answer
 
-    monkeypatch.setattr(module, "solve_lp", solve)
+    def solve_restricted(master, free, high, offset):
+        n_fixed.append(high.sum())
+        columns = master.problem.gram.columns(master.kernels, master.centers)
+        fixed = np.where(high, master.problem.y * master.problem.w, 0.0)
+        np.testing.assert_allclose(offset, fixed @ columns, atol=1e-12)
+        return true_restricted(master, free, high, offset)
+
+    monkeypatch.setattr(Master, "solve", solve)
+    monkeypatch.setattr(Master, "_solve_restricted", solve_restricted)
+    found = solve_by_column_generation(problem, tol=1e-9, start=expected.terms)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert found.n_iter <= 3
     found = solve_by_column_generation(problem, tol=1e-9)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
-    assert min(sizes) < 40  # and rows were left out
+    assert found.n_iter <= expected.n_iter + 2
+    assert max(n_fixed) > 20  # rows were left out
+
+
+def test_columns_are_scaled_by_their_largest_value():
+    problem = make_problem(20)
+    X = problem.gram.X
+    gram = Gram([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(20))], X, X)
+    master = Master(replace(problem, gram=gram))
+    master.add_columns(np.array([0, 1, 1]), np.array([4, 4, 7]))
+    values = np.abs(gram.columns(master.kernels, master.centers)).max(axis=0)
+    assert (np.abs(values - 1) > 0.1).all()
+    np.testing.assert_allclose(master.scale, values)
+    assert_optimal_for_the_pool(master, master.solve())
 
 
 def test_the_guess_says_which_samples_are_inside():
