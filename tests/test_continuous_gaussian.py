@@ -469,3 +469,15 @@ def test_reports_count_the_rounds_of_all_exchanges(sample):
     numbers = [state.n_iter for state in states]
     assert numbers == list(range(1, solution.n_iter + 1))
     assert [state.solution.n_iter for state in states] == numbers
+
+
+@pytest.mark.parametrize("high", [1.0, 1.05])
+def test_one_width_or_hardly_more_is_priced_too(high, sample):
+    X, y = sample
+    problem = make_problem(X, y, ContinuousGaussian(1.0, high), l1_penalty=3e-3)
+    expected = dense_excess(problem, problem.w, n_widths=50)
+    assert expected > 1
+    prices = price_widths(problem, problem.w, target=1.0, most=5)
+    assert expected * (1 - 1e-12) <= prices.excess <= expected * 1.01
+    assert ((prices.gammas >= 1 - 1e-12) & (prices.gammas <= high + 1e-12)).all()
+    assert len(prices.gammas) == 5

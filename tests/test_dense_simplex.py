@@ -199,11 +199,24 @@ def test_an_accurate_end_needs_no_second_factorisation(monkeypatch):
         assert len(calls) == 1
 
 
-def test_an_inaccurate_end_is_taken_back_at_most_ten_times(monkeypatch, solve):
+def test_an_inaccurate_end_is_taken_back(monkeypatch, solve):
     lp = random_lp(1)
     monkeypatch.setattr(dense_simplex._DenseSimplex, "is_accurate", lambda simplex: False)
     result = solve(lp)  # after a factorisation no pivot is left to do, and the end is believed
     assert_optimal(lp, result, reference(lp))
+
+
+@pytest.mark.parametrize("outcome", ["GOING", "FEASIBLE", "STUCK"])
+def test_it_gives_up_after_ten_disputes_or_too_many_pivots(monkeypatch, outcome):
+    lp, calls = random_lp(1), []
+    advance = (getattr(dense_simplex, outcome), 100)
+    monkeypatch.setattr(dense_simplex._DenseSimplex, "is_accurate", lambda simplex: False)
+    monkeypatch.setattr(
+        dense_simplex._DenseSimplex, "advance", lambda *args, **kwargs: calls.append(1) or advance
+    )
+    assert solve_dense(lp) is None
+    most = 50 * (len(lp.row_lower) + 20)
+    assert len(calls) == (np.ceil(most / 100) if outcome == "GOING" else 10)
 
 
 @pytest.mark.parametrize("spoil", ["values", "dual"])
