@@ -3,11 +3,12 @@
 #   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
 #   make test    run the tests
 #   make test-oldest   run the tests with the oldest versions that pyproject.toml allows
+#   make coverage   run the tests, and fail where they execute less than 95 % of the statements
 #   make lint    ruff, mypy, import-linter
 #   make bench   compare solvers, write benchmarks/results/
 #   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
 #   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
-#   make mutants change the code in 500 places and see whether the tests notice (an hour or more)
+#   make mutants change the code in 500 places and see whether the tests notice (an hour; resumes)
 #   make docs    build the documentation into docs/_build/html
 #   make clean   remove what the targets above made
 
@@ -23,7 +24,7 @@ OLDEST := tests/oldest-constraints.txt
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-oldest lint bench reproduce torture mutants docs clean
+.PHONY: help demo test test-oldest lint bench reproduce torture mutants coverage docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -52,6 +53,15 @@ demo: $(VENV)/.installed-plot
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# Coverage cannot see what numba has compiled, so the tests of that run once more as plain Python,
+# but for the exponential, which works on bits and exists only compiled.
+COVER := --cov --cov-append
+coverage: $(VENV)/.installed-test $(VENV)/.installed-coverage
+	rm -f .coverage .coverage.*
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(COVER) --cov-report= \
+		-k "not Gaussian and not exponentials" tests/test_fused.py tests/test_dense_simplex.py
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(COVER) --cov-report=term:skip-covered --cov-fail-under=95
+
 # An environment of its own; PYTHON should be the oldest, 3.11.
 $(OLDEST_VENV)/.installed: pyproject.toml $(OLDEST)
 	@$(PYTHON) -m venv $(OLDEST_VENV)
@@ -78,7 +88,7 @@ reproduce: $(VENV)/.installed-cli
 torture: $(VENV)/.installed-test
 	$(BIN)/python torture/run.py $(TORTURE_ARGS)
 
-mutants: $(VENV)/.installed-test
+mutants: $(VENV)/.installed-test $(VENV)/.installed-coverage
 	$(BIN)/python torture/mutants.py $(MUTANTS_ARGS)
 
 docs: $(VENV)/.installed-docs
@@ -86,5 +96,5 @@ docs: $(VENV)/.installed-docs
 
 clean:
 	rm -rf $(VENV) $(OLDEST_VENV) build dist docs/_build docs/gallery docs/generated demo.png
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -686,3 +687,25 @@ def test_sparse_centres_of_an_indefinite_kernel_are_counted():
     model = VotedKernelClassifier(kernel, centers=X[:5]).fit(X, y)
     bound = model.generalization_bound(X, y)
     assert bound.terms["complexity"] == pytest.approx(4 * np.sqrt(2 * np.log(10) / 40), rel=1e-12)
+
+
+def test_a_constant_is_guaranteed_at_margin_one():
+    bound = constant_bound(np.array([True, False]), 0.1)
+    assert bound.is_guarantee
+    assert (bound.margin, bound.factor, bound.n, bound.n_families) == (1.0, None, 0, 2)
+
+
+def test_the_grids_are_those_that_were_fixed_beforehand():
+    # Delta is split over them, so that they must not be chosen by looking at results.
+    assert FACTORS == (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0)
+    np.testing.assert_allclose(MARGINS, 2.0 ** (-np.arange(21) / 2))
+
+
+@pytest.mark.parametrize("rho", [1.0, 0.1])
+@pytest.mark.parametrize("m", [10, 10**6])
+def test_numbers_of_sampled_functions_reach_where_sampling_costs_nothing(rho, m):
+    sizes = sample_sizes(rho, m)
+    assert sizes[0] == 1
+    assert np.exp(-sizes[-1] * rho**2 / 32) == pytest.approx(1 / (10 * m + 10), rel=0.05)
+    assert max(b / a for a, b in pairwise(sizes)) <= 2
+    assert len(sizes) > 50

@@ -1,10 +1,12 @@
 """The certificate against exact rational arithmetic."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from votedkernels import certificate
 from votedkernels.certificate import (
     closer_rounding_error,
     extended_values,
@@ -12,7 +14,7 @@ from votedkernels.certificate import (
     verify,
 )
 from votedkernels.kernels import Gram, Polynomial
-from votedkernels.problem import Problem
+from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import solve_by_column_generation
 
 
@@ -73,3 +75,100 @@ def test_a_proof_is_not_stopped_by_a_deadline():
     solution = solve_by_column_generation(problem, tol=1e-6)
     gram.deadline = 0.0
     assert verify(problem, solution, 1e-6).gap == pytest.approx(solution.gap, abs=1e-6)
+
+
+def small_problem(penalty=1e-3, n=30):
+    random = np.random.default_rng(1)
+    X = random.standard_normal((n, 2))
+    y = np.where(X[:, 0] + random.standard_normal(n) > 0, 1.0, -1.0)
+    gram = Gram([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(n))], X, X)
+    return Problem(gram, y, np.full(n, 1 / n), np.array([penalty, 2 * penalty]))
+
+
+def test_a_large_problem_has_its_bound_lowered_by_the_error(monkeypatch):
+    monkeypatch.setattr(certificate, "EXTENDED_VALUES", 0)
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    assert verify(problem, solution, 1e-6) is solution
+    doubt = rounding_error(problem, solution)
+    assert 0 < doubt < 1e-6
+    spoilt = replace(solution, dual_bound=solution.objective)
+    checked = verify(problem, spoilt, doubt)
+    assert checked.dual_bound == spoilt.dual_bound - doubt * solution.objective
+    assert checked.objective == solution.objective
+    # Where the error exceeds all, nothing is proved.
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 3.0)
+    checked = verify(problem, spoilt, 1e-6)
+    assert (checked.dual_bound, checked.stop_reason) == (0.0, "precision")
+
+
+@pytest.mark.parametrize(
+    ("doubt", "gap", "believed"),
+    [(0.9e-7, 0, True), (1.1e-7, 0, False), (0.9e-4, 1e-2, True), (1.1e-4, 1e-2, False)],
+)
+def test_rounding_is_looked_into_where_it_comes_near_the_tolerance(
+    monkeypatch, doubt, gap, believed
+):
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: doubt)
+    monkeypatch.setattr(certificate, "EXTENDED_VALUES", 0)
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    solution = replace(solution, dual_bound=solution.objective * (1 - gap))
+    assert (verify(problem, solution, 1e-6) is solution) is believed
+
+
+def test_the_first_look_is_the_formula():
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    largest = np.abs([problem.gram.columns(np.full(30, k), np.arange(30)) for k in range(2)])
+    largest = largest.max(axis=(1, 2))
+    eps = 100 * np.finfo(float).eps
+    votes = np.abs(solution.terms.weights) @ largest[solution.terms.kernels] / solution.objective
+    prices = solution.dual.sum() * (largest / problem.penalties).max()
+    assert rounding_error(problem, solution) / eps == pytest.approx(max(votes, prices))
+    nothing_proved = replace(solution, dual=np.zeros(30))
+    assert rounding_error(problem, nothing_proved) / eps == pytest.approx(votes)
+    # and with the hybrid norm, of which there is a part for the vote and one for the bound
+    problem = replace(problem, l2_penalty=0.5, center_rows=np.arange(30))
+    solution = replace(solution, dual_terms=Terms(np.array([1]), np.array([2]), np.array([-3.0])))
+    total = 0.0
+    for terms in (solution.terms, solution.dual_terms):
+        mass = np.array([np.abs(terms.weights[terms.kernels == k]).sum() for k in range(2)])
+        total += largest @ mass**2 / solution.objective + (mass * largest / problem.penalties).max()
+    expected = max(votes, prices) + 0.5 * total
+    assert rounding_error(problem, solution) / eps == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_closer_look_is_the_formula():
+    problem = small_problem(penalty=1e-2)
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    eps = 100 * np.finfo(float).eps
+    terms = solution.terms
+    columns = problem.gram.columns(terms.kernels, terms.centers)
+    error = eps * np.abs(columns) @ np.abs(terms.weights)
+    within = problem.y * (columns @ terms.weights) < 1 + error
+    assert not within.all()
+    of_objective = problem.w[within] @ error[within] / solution.objective
+    # A dual vector of nothing leaves the objective's error alone.
+    nothing = replace(solution, dual=np.zeros(30))
+    assert closer_rounding_error(problem, nothing) / eps == pytest.approx(of_objective / eps)
+    values = np.array([problem.gram.columns(np.full(30, k), np.arange(30)) for k in range(2)])
+    u = problem.feasible_box(solution.dual)
+    excess = np.abs((u * problem.y) @ values) / problem.penalties[:, None]
+    sizes = u @ np.abs(values) / problem.penalties[:, None]
+    too_high = (excess + eps * sizes).max() - max(1.0, excess.max())
+    expected = max(of_objective, too_high) / eps
+    assert closer_rounding_error(problem, solution) / eps == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize(("most", "extended"), [(2 * 30 * 30, True), (2 * 30 * 30 - 1, False)])
+def test_values_are_extended_where_they_are_not_too_many(monkeypatch, most, extended):
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    monkeypatch.setattr(certificate, "EXTENDED_VALUES", most)
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1e-3)
+    monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: 1e-3)
+    monkeypatch.setattr(certificate, "extended_values", lambda *args: (0.75, 0.5))
+    checked = verify(problem, solution, 1e-6)
+    assert ((checked.objective, checked.dual_bound) == (0.75, 0.5)) is extended
+    assert checked.stop_reason == "precision"

@@ -15,7 +15,7 @@ from votedkernels import (
     Trace,
     VotedKernelClassifier,
 )
-from votedkernels.complexity import MEASURES, measure_complexities
+from votedkernels.complexity import MEASURES, are_numbers, measure_complexities
 from votedkernels.kernels import Gram
 
 
@@ -202,12 +202,27 @@ def test_trace_of_an_undeclared_kernel_is_refused(X):
         measure_complexities("trace", gram, np.ones(25))
 
 
-def test_trace_of_a_wrongly_declared_kernel_is_refused(X):
-    gram = make_gram([Similarity(lambda A, B: -(A @ B.T), name="dot", positive_definite=True)], X)
+@pytest.mark.parametrize("complexity", ["trace", "local"])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_a_wrongly_declared_kernel_is_refused(X, complexity, shift):
+    # With the shift K(x, x) is negative at some rows only.
+    def dot(A, B):
+        return shift - A @ B.T
+
+    gram = make_gram([Similarity(dot, name="dot", positive_definite=True)], X)
+    assert (gram.diagonal(0).max() > 0) == (shift > 0)
     with pytest.raises(ValueError, match=r"dot is declared positive definite but K\(x, x\) = -"):
-        measure_complexities("trace", gram, np.ones(25))
+        measure_complexities(complexity, gram, np.ones(25))
 
 
 def test_every_measure_has_a_test_here():
     elsewhere = {"local", "empirical"}  # test_complexity_local.py, test_complexity_empirical.py
     assert set(MEASURES) - elsewhere == {"auto", "trace", "dimension", "massart"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "numbers"),
+    [([1.0, 2], True), ([1.0, "trace"], False), ([], False), ("trace", False), (np.ones(2), True)],
+)
+def test_complexities_are_numbers_where_all_of_them_are(spec, numbers):
+    assert are_numbers(spec) is numbers

@@ -16,6 +16,7 @@ from votedkernels import (
     VotedKernelClassifier,
 )
 from votedkernels.complexity import measure_complexities, measure_with_errors
+from votedkernels.complexity.empirical import draw_signs
 from votedkernels.kernels import Gram
 
 GAMMAS = (0.1, 1.0, 10.0)
@@ -233,3 +234,14 @@ def test_a_fitted_model_reports_values_and_errors(X):
     assert (np.abs(model.complexities_ - expected) <= 5 * model.complexity_errors_).all()
     formula = VotedKernelClassifier(Gaussian(GAMMAS, unit=1.0), complexity="trace").fit(X, y)
     assert (formula.complexity_errors_ == 0).all()
+
+
+def test_parts_of_signs_are_as_often_negative():
+    signs = draw_signs(np.array([0.25, 2.25]), 4000, 0)
+    assert set(np.unique(signs[:, 0])) == {-0.5, 0.5}
+    assert set(np.unique(signs[:, 1])) == {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}
+    assert abs(signs.mean(axis=0)).max() < 0.1
+
+
+def test_the_defaults_are_those_of_the_documentation():
+    assert Empirical().get_params() == {"n_draws": 64, "random_state": 0}

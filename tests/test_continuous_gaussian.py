@@ -22,8 +22,8 @@ from votedkernels import (
     voted_kernel_path,
 )
 from votedkernels.datasets import make_waveform
-from votedkernels.solvers import SOLVERS, SolverInterrupted, solve_problem
-from votedkernels.solvers.widths import CURVATURE, price_widths
+from votedkernels.solvers import SOLVERS, SolverInterrupted, continuum, solve_problem, widths
+from votedkernels.solvers.widths import CURVATURE, WidthPrices, price_widths
 from votedkernels.training import Training
 
 UCI = Path(__file__).parents[2] / "shared" / "data" / "uci"
@@ -352,3 +352,132 @@ def test_the_papers_rule_says_that_it_stalled(sample):
             ContinuousGaussian(0.1, 10.0), l1_penalty=1e-3, solver="coordinate-descent-paper"
         ).fit(*sample)
     assert model.dual_bound_ <= model.objective_
+
+
+# -- exchange ----------------------------------------------------------------------------
+
+
+def test_few_rounds_of_exchange_are_enough(sample, monkeypatch):
+    X, y = sample
+    problem, rounds = make_problem(X, y, ContinuousGaussian(LOW, HIGH), l1_penalty=3e-3), []
+
+    def counting(*args):
+        rounds.append(args[0].gram.n_kernels)
+        return price_widths(*args)
+
+    monkeypatch.setattr(continuum, "price_widths", counting)
+    solution = solve_problem("column-generation", problem, tol=1e-6)
+    assert solution.is_optimal(1e-6)
+    assert len(rounds) <= 11
+    monkeypatch.setattr(continuum, "MAX_ROUNDS", 2)
+    rounds.clear()
+    stopped = solve_problem("column-generation", problem, tol=1e-6)
+    assert (stopped.stop_reason, len(rounds)) == ("precision", 2)
+    assert stopped.dual_bound <= solution.objective <= stopped.objective
+    # The second round has the knots, the widths in use and at most thirty new ones.
+    n_knots = len(problem.continuum.knots)
+    assert n_knots < rounds[1] <= n_knots + 30 + len(stopped.terms.kernels)
+
+
+def test_exchange_ends_where_no_width_is_left_to_add(sample, monkeypatch):
+    X, y = sample
+    problem, rounds = make_problem(X, y, ContinuousGaussian(LOW, HIGH), l1_penalty=3e-3), []
+
+    def finding_none(*args):
+        rounds.append(1)
+        return WidthPrices(2.0, np.zeros(0), np.zeros(0, np.intp))
+
+    monkeypatch.setattr(continuum, "price_widths", finding_none)
+    solution = solve_problem("column-generation", problem, tol=1e-6)
+    assert (solution.stop_reason, len(rounds)) == ("precision", 1)
+    assert solution.dual_bound == pytest.approx(solution.dual.sum() / 2)
+
+
+def test_the_exchanged_problem_starts_with_the_best_vote(sample):
+    X, y = sample
+    problem = make_problem(
+        X, y, [("poly", Polynomial((1, 2))), ("wide", ContinuousGaussian(LOW, HIGH))],
+        l1_penalty=3e-3,
+    )  # fmt: skip
+    best = SOLVERS["column-generation"](problem, tol=1e-6)
+    assert (best.terms.kernels >= 2).any()
+    gammas = np.array([0.123, 4.56])
+    exchanged, start = continuum._exchanged(problem, best, gammas)
+    widths = exchanged.gram.families[-1].gammas_
+    assert np.isin(gammas, widths).all()
+    assert np.isin(problem.continuum.knots, widths).all()
+    np.testing.assert_allclose(exchanged.decision(start), problem.decision(best.terms))
+    assert exchanged.objective(start, exchanged.decision(start)) == pytest.approx(best.objective)
+    np.testing.assert_array_equal(exchanged.penalties[:2], problem.penalties[:2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_violations_are_local_maxima_one_a_centre(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(30, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    problem = make_problem(X, y, ContinuousGaussian(0.01, 50.0), l1_penalty=0.03)
+    prices = price_widths(problem, problem.w, target=1.0, most=30)
+    assert len(set(prices.centers)) == len(prices.centers) > 5
+    distances = squared_distances(problem.gram.X, problem.gram.families[-1])
+
+    def ratio(gamma, j):
+        value = abs((problem.w * problem.y) @ np.exp(-gamma * distances[:, j]))
+        return value / problem.continuum.penalties_at(np.array([gamma]))[0]
+
+    found = [ratio(gamma, j) for gamma, j in zip(prices.gammas, prices.centers, strict=True)]
+    for value, gamma, j in zip(found, prices.gammas, prices.centers, strict=True):
+        near = np.clip(gamma * np.exp([-0.01, -1e-4, 1e-4, 0.01]), 0.01, 50.0)
+        assert max(ratio(g, j) for g in near) <= value * (1 + 1e-9)
+        everywhere = max(ratio(g, j) for g in np.geomspace(0.01, 50.0, 400))
+        assert value >= everywhere * (1 - 1e-6)
+
+
+def test_bounds_of_cells_hold_inside_them():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    problem = make_problem(X, y, ContinuousGaussian(0.01, 50.0), l1_penalty=0.03)
+    pricer = widths._Pricer(problem, problem.w)
+    cells = pricer.first_cells()
+    assert (cells.b - cells.a).max() <= widths.FIRST_CELL + 1e-12
+    assert (cells.b - cells.a).min() > 0.5 * widths.FIRST_CELL
+    for _ in range(2):
+        bounds = pricer.bounds(cells)
+        slack = pricer.curvature * (cells.b - cells.a) ** 2 / 8
+        for share in (0.0, 0.3, 0.5, 1.0):
+            t = cells.a + share * (cells.b - cells.a)
+            value = np.abs(pricer.values(cells.centers, t))
+            assert (value / pricer.penalties(t) <= bounds * (1 + 1e-12)).all()
+        ends = np.maximum(cells.at_a, cells.at_b)
+        smallest = np.minimum(pricer.penalties(cells.a), pricer.penalties(cells.b))
+        np.testing.assert_allclose(bounds, (ends + slack) / smallest)
+        np.testing.assert_allclose(cells.at_a, np.abs(pricer.values(cells.centers, cells.a)))
+        np.testing.assert_allclose(cells.at_b, np.abs(pricer.values(cells.centers, cells.b)))
+        n_cells = len(cells.a)
+        cells = pricer.halved(cells)
+        assert len(cells.a) == 2 * n_cells
+
+
+def test_reports_count_the_rounds_of_all_exchanges(sample):
+    X, y = sample
+    problem = make_problem(X, y, ContinuousGaussian(LOW, HIGH), l1_penalty=3e-3)
+    states = []
+    solution = solve_problem(
+        "column-generation", problem, tol=1e-6, on_round=lambda state: states.append(state)
+    )
+    numbers = [state.n_iter for state in states]
+    assert numbers == list(range(1, solution.n_iter + 1))
+    assert [state.solution.n_iter for state in states] == numbers
+
+
+@pytest.mark.parametrize("high", [1.0, 1.05])
+def test_one_width_or_hardly_more_is_priced_too(high, sample):
+    X, y = sample
+    problem = make_problem(X, y, ContinuousGaussian(1.0, high), l1_penalty=3e-3)
+    expected = dense_excess(problem, problem.w, n_widths=50)
+    assert expected > 1
+    prices = price_widths(problem, problem.w, target=1.0, most=5)
+    assert expected * (1 - 1e-12) <= prices.excess <= expected * 1.01
+    assert ((prices.gammas >= 1 - 1e-12) & (prices.gammas <= high + 1e-12)).all()
+    assert len(prices.gammas) == 5

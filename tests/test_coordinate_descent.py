@@ -9,13 +9,16 @@ from oracles import PlainProblem, by_linprog
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
 from votedkernels.kernels import Gram
-from votedkernels.problem import Problem
+from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import (
+    coordinate_descent,
     solve_by_column_generation,
     solve_by_coordinate_descent,
     solve_by_paper_rule,
 )
 from votedkernels.solvers.barrier import solve_pool
+from votedkernels.solvers.coordinate_descent import Pool, read_off_corner
+from votedkernels.solvers.incumbent import Incumbent
 from votedkernels.solvers.paper_rule import best_step
 
 
@@ -162,3 +165,148 @@ def test_the_line_search_is_exact(seed):
 
     step = best_step(margins, column, w, weight, penalty)
     assert value(step) <= min(value(s) for s in np.linspace(-10, 10, 20_001)) + 1e-12
+
+
+# -- the pool ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_corner_is_read_off_to_the_last_digits(seed, intercept):
+    random = np.random.default_rng(seed)
+    Z = random.standard_normal((50, 12))
+    y = np.where(random.random(50) < 0.5, 1.0, -1.0) if intercept else None
+    w = random.uniform(0.5, 2.0, 50)
+    w, penalties = w / w.sum(), random.uniform(0.01, 0.1, 12)
+    found = solve_pool(Z, w, penalties, 1e-8, y)
+    corner = read_off_corner(Z, w, penalties, found, y)
+    assert corner is not None
+    margins = Z @ corner.weights + (corner.intercept * y if intercept else 0.0)
+    value = w @ np.maximum(0, 1 - margins) + penalties @ np.abs(corner.weights)
+    assert value == pytest.approx(corner.dual.sum(), rel=1e-14)
+    assert ((corner.dual >= 0) & (corner.dual <= w)).all()
+    assert (np.abs(corner.dual @ Z) <= penalties * (1 + 1e-13)).all()
+    if intercept:
+        assert corner.dual @ y == pytest.approx(0.0, abs=1e-15)
+        assert corner.intercept != 0
+    else:
+        assert corner.intercept == 0
+    between = (corner.dual > 1e-12) & (corner.dual < w - 1e-12)
+    assert between.sum() == (corner.weights != 0).sum() + intercept
+
+
+def test_there_may_be_no_corner():
+    random = np.random.default_rng(0)
+    Z = np.repeat(random.standard_normal((30, 1)), 2, axis=1)  # two equal columns share a weight
+    w, penalties = np.full(30, 1 / 30), np.full(2, 0.01)
+    found = solve_pool(Z, w, penalties, 1e-8, None)
+    assert (found.weights != 0).all()
+    assert read_off_corner(Z, w, penalties, found, None) is None
+
+
+def make_pool(kernels=(), centers=()):
+    pool = Pool(waveform_problem(30, 1e-3))
+    pool.add(np.array(kernels, np.intp), np.array(centers, np.intp))
+    return pool
+
+
+def assert_consistent(pool):
+    problem = pool.problem
+    columns = problem.gram.columns(pool.kernels, pool.centers) * problem.y[:, None]
+    np.testing.assert_allclose(pool.Z * pool.scale, columns)
+    np.testing.assert_allclose(np.abs(pool.Z).max(axis=0), 1.0)
+    assert pool.member.sum() == len(pool.kernels) == len(pool.idle)
+    assert pool.member[pool.kernels, pool.centers].all()
+
+
+def test_columns_join_once_and_not_without_a_penalty():
+    pool = make_pool([0, 3, 3], [5, 1, 2])
+    pool.add(np.array([3, 4]), np.array([1, 7]))
+    np.testing.assert_array_equal(pool.kernels, [0, 3, 3, 4])
+    np.testing.assert_array_equal(pool.centers, [5, 1, 2, 7])
+    assert_consistent(pool)
+    pool.problem.penalties[2] = 0.0
+    pool.add(np.array([2]), np.array([0]))
+    assert len(pool.kernels) == 4
+
+
+def test_the_steepest_coordinates_join_one_kernel_a_centre(monkeypatch):
+    monkeypatch.setattr(coordinate_descent, "COORDINATES_PER_ROUND", 2)
+    pool = make_pool([0], [4])
+    excess = np.zeros((10, 30))
+    excess[0, 4], excess[1, 3], excess[2, 3], excess[5, 9], excess[6, 2] = 9.0, 3.0, 4.0, 2.0, 5.0
+    assert pool.add_steepest(excess, 1e-6)
+    np.testing.assert_array_equal(pool.kernels, [0, 6, 2])
+    np.testing.assert_array_equal(pool.centers, [4, 2, 3])
+    assert_consistent(pool)
+    excess[excess > 0] = 1 + 5e-8  # within a tenth of the tolerance
+    assert not pool.add_steepest(excess, 1e-3)
+    excess[5, 9] = 1 + 2e-7
+    assert pool.add_steepest(excess, 1e-3)
+    np.testing.assert_array_equal(pool.kernels, [0, 6, 2, 5])
+
+
+def test_half_a_pool_of_coordinates_may_join(monkeypatch):
+    monkeypatch.setattr(coordinate_descent, "COORDINATES_PER_ROUND", 2)
+    pool = make_pool(np.zeros(12), np.arange(12))
+    assert pool.add_steepest(np.full((10, 30), 2.0), 1e-6)
+    assert len(pool.kernels) == 18
+
+
+def test_idle_columns_leave_a_large_pool(monkeypatch):
+    pool = make_pool([0, 1, 2, 3], [4, 5, 6, 7])
+    pool.idle = np.array([3, 2, 7, 0])
+    monkeypatch.setattr(coordinate_descent, "LARGE_POOL", 5)
+    pool._drop_idle()
+    assert len(pool.kernels) == 4
+    monkeypatch.setattr(coordinate_descent, "LARGE_POOL", 4)
+    pool._drop_idle()
+    np.testing.assert_array_equal(pool.kernels, [1, 3])
+    np.testing.assert_array_equal(pool.centers, [5, 7])
+    np.testing.assert_array_equal(pool.idle, [2, 0])
+    assert_consistent(pool)
+
+
+def test_rounds_without_weight_are_counted():
+    pool = make_pool(np.repeat([0, 9], 10), np.tile(np.arange(10), 2))
+    best = Incumbent(pool.problem)
+    for n_round in (1, 2):
+        pool.improve(best, 1e-6, 1e-9)
+        used = np.isin(
+            10 * pool.kernels + pool.centers, 10 * best.terms.kernels + best.terms.centers
+        )
+        assert 0 < used.sum() < 20
+        np.testing.assert_array_equal(pool.idle[~used], n_round)
+
+
+def test_an_answer_can_be_sharpened_three_times():
+    pool = make_pool()
+    assert [pool.sharpen() for _ in range(4)] == [True, True, True, False]
+    assert pool.accuracy == pytest.approx(1e-9)
+
+
+@pytest.mark.parametrize(("shrink", "n_iter"), [(1.0, 16), (0.995, 16), (0.98, 40)])
+def test_it_gives_up_when_the_gap_does_not_shrink(monkeypatch, shrink, n_iter):
+    bounds = iter(1 - 0.9 * shrink ** np.arange(40))
+    monkeypatch.setattr(Problem, "dual_value", lambda *args: next(bounds))
+    monkeypatch.setattr(Pool, "add_steepest", lambda *args: True)
+    monkeypatch.setattr(Pool, "improve", lambda pool, *args: (pool.problem.w, Terms.none()))
+    solution = solve_by_coordinate_descent(waveform_problem(30, 1e-3), tol=1e-6, max_iter=40)
+    if shrink == 0.995:  # every other round counts
+        assert solution.stop_reason == "max-iter"
+    else:
+        assert solution.n_iter == n_iter
+        assert solution.stop_reason == ("precision" if n_iter < 40 else "max-iter")
+
+
+@pytest.mark.parametrize(("adds", "sharpens", "goes_on"), [
+    (False, False, False), (True, False, True), (False, True, True),
+])  # fmt: skip
+def test_it_ends_when_no_column_and_no_digit_is_left(monkeypatch, adds, sharpens, goes_on):
+    monkeypatch.setattr(Pool, "add_steepest", lambda *args: adds)
+    monkeypatch.setattr(Pool, "sharpen", lambda *args: sharpens)
+    monkeypatch.setattr(Pool, "improve", lambda pool, *args: (pool.problem.w, Terms.none()))
+    solution = solve_by_coordinate_descent(waveform_problem(30, 1e-3), tol=1e-6, max_iter=5)
+    assert (solution.stop_reason, solution.n_iter) == (
+        ("max-iter", 5) if goes_on else ("precision", 1)
+    )

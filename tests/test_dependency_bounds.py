@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # What is run on this repository, not what the package runs with: always the newest is good.
-TOOLS = {"lint", "docs", "bench"}
+TOOLS = {"lint", "docs", "bench", "coverage"}
 ENTRIES = [
     pytest.param(entry, id=f"{extra}-{entry}")
     for extra, entries in {"core": PROJECT["dependencies"], **EXTRAS}.items()

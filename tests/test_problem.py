@@ -1,5 +1,7 @@
 import warnings
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, is_dataclass, replace
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from votedkernels import Gaussian, Polynomial, Precomputed, Similarity, VotedKer
 from votedkernels.kernels import Gram
 from votedkernels.problem import Problem, Terms
 from votedkernels.solution import Solution
-from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS
+from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS, Incumbent
+from votedkernels.solvers import __path__ as PATH
 
 GRAM = Gram([Precomputed().fit(np.eye(2), np.ones(2))], np.eye(2), np.arange(2))
 FINITE = st.floats(-10, 10, allow_nan=False)
@@ -311,3 +314,112 @@ def test_another_centre_can_lower_the_optimum():
     more = np.vstack([X, [[-1.6], [1.6], [0.01]]])
     wider = quiet_fit(model.set_params(centers=more), X, y).objective_
     assert wider < own * (1 - 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("fit_intercept", "w", "intercept"),
+    [(False, [0.5, 0.5], 0.0), (True, [0.5, 0.5], 1.0), (True, [0.4, 0.6], -1.0)],
+)
+def test_the_empty_vote_has_no_terms(fit_intercept, w, intercept):
+    terms = make_problem(np.eye(2), [1, -1], 1.0, w=w, fit_intercept=fit_intercept).empty_vote()
+    assert [len(part) for part in (terms.kernels, terms.centers, terms.weights)] == [0, 0, 0]
+    assert terms.intercept == intercept
+
+
+def test_a_gap_of_zero_is_optimal_at_any_tolerance():
+    best = Incumbent(make_problem(np.eye(2), [1, -1], 1.0))
+    best.offer_dual(np.full(2, 0.5), 1.0)
+    assert best.is_optimal(0.0)
+    best.objective = 1.25
+    assert best.is_optimal(0.2)
+    assert not best.is_optimal(0.19)
+
+
+@pytest.mark.parametrize("solver", list(CONVERGENT_SOLVERS))
+def test_a_column_of_zeros_changes_nothing(solver):
+    K = [[1, 0, -1], [-1, 0, 1]]
+    solution = SOLVERS[solver](make_problem(K, [1, -1], 0.25), tol=1e-10)
+    assert solution.objective == pytest.approx(0.25, rel=1e-9)
+    assert solution.stop_reason == "optimal"
+
+
+@pytest.mark.parametrize("short", [1e-9, 1e-7, 2e-6])
+def test_a_vote_that_almost_separates_is_stretched(short):
+    # Every hinge is 1e-9: at a penalty of 1e-12 that is all of F.
+    problem = make_problem(np.eye(2), [1, -1], 1e-12, fit_intercept=True)
+    weights = np.array([1.0, -1.0]) * (1 - short)
+    best = Incumbent(problem)
+    best.offer_vote(votes(problem, weights), np.array([1.0, -1.0]) * (1 - short))
+    if short < 1e-6:
+        assert best.objective == pytest.approx(2e-12, rel=1e-9)
+        np.testing.assert_allclose(best.terms.weights, [1.0, -1.0], rtol=1e-14)
+        assert (np.abs(best.terms.weights) >= 1).all()
+    else:  # too far from the margin to be rounding
+        assert best.objective == pytest.approx(short, rel=1e-5)
+    # One that separates already is left alone, and so is its intercept.
+    exact = Incumbent(problem)
+    exact.offer_vote(votes(problem, [1.0, -1.0], 0.0), np.array([1.0, -1.0]))
+    np.testing.assert_array_equal(exact.terms.weights, [1.0, -1.0])
+
+
+def test_a_stretched_vote_takes_its_intercept_along():
+    problem = make_problem(np.ones((2, 1)), [1, 1], 1e-12, fit_intercept=True)
+    best = Incumbent(problem)
+    best.objective = 1.0  # as if the constant were not known
+    best.offer_vote(votes(problem, [0.25], 0.75 - 1e-8), np.full(2, 1 - 1e-8))
+    decision = best.terms.weights[0] + best.terms.intercept
+    assert 1 <= decision <= 1 + 1e-14
+
+
+def test_no_vote_worse_than_none_is_returned():
+    problem = make_problem(np.eye(2), [1, -1], 10.0)
+    best = Incumbent(problem)
+    best.terms, best.objective = votes(problem, [1.0, -1.0]).nonzero(), 20.0
+    solution = best.verified(3, "optimal", 1e-6)
+    assert (solution.objective, solution.stop_reason, solution.n_iter) == (1.0, "precision", 3)
+    assert len(solution.terms.kernels) == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["problem", "bounds", "solution", *(f"solvers.{m.name}" for m in iter_modules(PATH))]
+)
+def test_records_cannot_be_changed(name):
+    members = vars(import_module(f"votedkernels.{name}")).values()
+    records = [member for member in members if isinstance(member, type) and is_dataclass(member)]
+    assert all(record.__dataclass_params__.frozen for record in records)
+
+
+def test_the_pull_and_the_square_of_the_hybrid_norm():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((6, 2))
+    family = Gaussian((0.5, 1.0, 2.0), unit=1.0).fit(X, np.ones(6))
+    rows = np.array([4, 0, 2])
+    gram = Gram([family], X, X[rows])
+    problem = Problem(
+        gram, np.ones(6), np.full(6, 1 / 6), np.ones(3), l2_penalty=0.3, center_rows=rows
+    )
+    terms = Terms(np.array([0, 2, 0]), np.array([1, 2, 0]), np.array([1.0, -2.0, 0.5]))
+    distances = ((X[rows][:, None] - X[rows][None]) ** 2).sum(axis=2)
+    K = np.exp(-np.array([0.5, 1.0, 2.0])[:, None, None] * distances)
+    a = np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -2.0]])
+    pull = 0.3 * np.einsum("kl,klj->kj", a, K)
+    np.testing.assert_allclose(problem.pull(terms), pull)
+    assert problem.square(terms, pull) == pytest.approx(np.sum(a * pull))
+    decision = problem.decision(terms)
+    plain = replace(problem, l2_penalty=0.0).objective(terms, decision)
+    assert problem.objective(terms, decision) == pytest.approx(plain + 0.5 * np.sum(a * pull))
+    u = random.uniform(0, 1 / 6, 6)
+    correlation, square = problem.dual_parts(u, terms)
+    np.testing.assert_allclose(correlation, problem.correlate(u) - pull)
+    assert square == pytest.approx(np.sum(a * pull))
+
+
+@pytest.mark.parametrize("square", [0.0, 0.1, 50.0])
+def test_the_bound_of_a_pair_is_the_best_of_its_multiples(square):
+    problem = make_problem(np.eye(3), [1, -1, 1], 0.1)
+    u = np.array([0.3, 0.2, 0.1])
+    for correlation in (np.array([[0.05, 0.1, -0.02]]), np.array([[0.05, -0.4, 0.02]])):
+        most = min(1.0, 0.1 / np.abs(correlation).max())
+        shrinks = np.linspace(0, most, 10001)
+        values = shrinks * u.sum() - 0.5 * shrinks**2 * square
+        assert problem.dual_value(u, correlation, square) == pytest.approx(values.max(), rel=1e-6)

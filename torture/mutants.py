@@ -1,117 +1,180 @@
 """Change the code in 500 places, one at a time, and see whether the tests notice.
 
-The tests of the modules that are changed run on each mutant, quick ones first; one that they fail
-on, or that takes several times as long, is killed. Survivors are listed with their line.
+Of the tests that execute the changed line, the quick ones run on each mutant. One that they fail
+on, or on which a test takes many times as long, is killed. Results are JSON lines; what is there
+already is not done again. The page lists survivors, with the reasons of `survivors.toml`.
 """
 
 import argparse
+import hashlib
 import json
-import os
-import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
+import tomllib
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
+import _chosen_tests as tests
+from _chosen_tests import PACKAGE, ROOT
 from _mutations import find_sites, mutate
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "votedkernels"
-#: What is changed, and the tests that look at it, quick ones first.
-MODULES = {
-    "problem.py": ["test_problem.py", "test_certificate.py", "test_hybrid_norm.py"],
-    "certificate.py": ["test_certificate.py", "test_hybrid_norm.py"],
-    "bounds.py": ["test_bounds.py"],
-    "complexity": [
-        "test_complexity.py", "test_complexity_empirical.py", "test_complexity_local.py",
-    ],
-    "solvers": [
-        "test_dense_simplex.py", "test_ladder.py", "test_barrier.py", "test_coordinate_descent.py",
-        "test_continuous_gaussian.py", "test_path.py", "test_hybrid_norm.py", "test_limits.py",
-        "test_optimum.py",
-    ],
-}  # fmt: skip
-#: Seconds for all tests of one mutant.
-LIMIT = 240
+#: What is changed.
+MODULES = ("problem.py", "certificate.py", "bounds.py", "complexity", "solvers")
+#: The tests that look at it.
+TESTS = (
+    "barrier", "bounds", "callbacks", "certificate", "classifier", "classifier_cv",
+    "column_generation", "complexity", "complexity_empirical", "complexity_local",
+    "continuous_gaussian", "coordinate_descent", "corner_cases", "dense_simplex", "hybrid_norm",
+    "ladder", "lemmas_on_data", "limits", "lp", "master", "path", "problem", "sample",
+)  # fmt: skip
+WORK, PAGE = ROOT / "build" / "mutants", ROOT / "docs" / "mutants.md"
+BASE = WORK / "base" / "votedkernels"
+RESULTS, REASONS = (
+    Path(__file__).with_name("mutants.jsonl"),
+    Path(__file__).with_name("survivors.toml"),
+)
+#: A mutant: its file, the code of the line, the change, and which of several such.
+KEY = ("file", "code", "change", "which")
+HEAD = """# Mutants
+
+`make mutants` changes the code of `problem`, `certificate`, `bounds`, `complexity` and `solvers` in
+one place at a time, as a slip of the pen would (a comparison, an operator, a constant, a sign), and
+runs the tests that execute the changed line. A mutant that no test notices has survived.
+"""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mutants", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--output", type=Path, help="file of JSON lines, one for each mutant")
+    parser.add_argument("--budget", type=float, default=15, help="seconds of tests for a mutant")
+    parser.add_argument("--again", action="store_true", help="try unexplained survivors once more")
     options = parser.parse_args()
-    everything = [
-        (path, site, tests)
-        for name, tests in MODULES.items()
-        for path in sorted((PACKAGE / name).rglob("*.py") if "." not in name else [PACKAGE / name])
-        for site in find_sites(path.read_text(encoding="utf-8"))
+    mutants, results = sample(options.mutants), read_results()
+    unexplained = {key for key in results if key[:3] not in read_reasons()}
+    wanted = [
+        key for key in mutants
+        if key not in results
+        or (options.again and key in unexplained and not results[key]["killed"])
+    ]  # fmt: skip
+    if wanted:
+        tests.import_heavy()
+        table = watch_tests(options.jobs)
+    with tempfile.TemporaryDirectory() as folder, RESULTS.open("a", encoding="utf-8") as file:
+        work = (prepare(mutant, Path(folder), table, options.budget) for mutant in wanted)
+        for number, (mutant, code) in enumerate(tests.fork_all(work, options.jobs), 1):
+            results[mutant] = judge(mutant, code, Path(folder) / name_of(mutant))
+            print(json.dumps(results[mutant]), file=file, flush=True)
+            print(f"\r{number}/{len(wanted)} mutants", end="", file=sys.stderr, flush=True)
+    PAGE.write_text(page_of([results[mutant] for mutant in mutants], read_reasons()), "utf-8")
+    print(f"\nwritten to {PAGE}")
+
+
+def watch_tests(jobs):
+    """Run all tests once on the package as it is, unless that was done since either changed."""
+    shutil.copytree(PACKAGE, BASE, dirs_exist_ok=True)
+    newest = max(path.stat().st_mtime for path in PACKAGE.rglob("*.py"))
+    work = {}
+    for name in TESTS:
+        source, output = ROOT / "tests" / f"test_{name}.py", WORK / f"{name}.json"
+        if not output.exists() or output.stat().st_mtime < max(newest, source.stat().st_mtime):
+            work[name] = partial(watch, source, output)
+    for name, code in tests.fork_all(work.items(), jobs):
+        failed = "; some fail on the package as it is, and are left out" if code else ""
+        print(f"tests/test_{name}.py: watched{failed}", file=sys.stderr)
+    return tests.Table([WORK / f"{name}.json" for name in TESTS])
+
+
+def watch(source, output):
+    return tests.run_tests(BASE.parent, [str(source)], tests.Watched(output))
+
+
+def sample(n_mutants):
+    """Choose mutants by chance, but the same ones however often the code around them changes."""
+    keys = [key for path in files() for key in sites_of(path)]
+    return sorted(keys, key=lambda key: hashlib.sha256(json.dumps([0, *key]).encode()).digest())[
+        :n_mutants
     ]
-    chosen = random.Random(options.seed).sample(everything, min(options.mutants, len(everything)))
-    started, results = time.monotonic(), []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(judge, chosen):
-            results.append(result)
-            if options.output:
-                with options.output.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(result) + "\n")
-            tell(results, len(chosen), started)
-    killed = sum(result["killed"] for result in results)
-    print(f"{killed} of {len(results)} mutants killed ({killed / len(results):.1%}); survivors:")
-    for result in results:
-        if not result["killed"]:
-            print(f"  {result['file']}:{result['line']}  {result['change']}   {result['code']}")
 
 
-def tell(results, n_mutants, started):
-    killed = sum(result["killed"] for result in results)
-    minutes = (time.monotonic() - started) / 60
-    print(
-        f"\r{len(results)}/{n_mutants}, {killed} killed, {minutes:.0f} min", end="",
-        file=sys.stderr, flush=True,
-    )  # fmt: skip
+def files():
+    for name in MODULES:
+        yield from sorted((PACKAGE / name).rglob("*.py")) or [PACKAGE / name]
 
 
-def judge(mutant):
-    """Run the tests on a copy of the package with one change."""
-    path, site, tests = mutant
-    source = path.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(
-            PACKAGE, Path(folder) / "votedkernels", ignore=shutil.ignore_patterns("__pycache__")
-        )
-        target = Path(folder) / "votedkernels" / path.relative_to(PACKAGE)
-        target.write_text(mutate(source, site), encoding="utf-8")
-        killed, by = False, None
-        for test in tests:
-            if not passes(ROOT / "tests" / test, folder):
-                killed, by = True, test
-                break
-    return {
-        "file": str(path.relative_to(PACKAGE)), "line": site.line, "change": site.change,
-        "code": source.splitlines()[site.line - 1].strip(), "killed": killed, "by": by,
-    }  # fmt: skip
+def sites_of(path):
+    """Return the sites of a file by mutant."""
+    source, seen, sites = path.read_text(encoding="utf-8"), Counter(), {}
+    for site in find_sites(source):
+        code = source.splitlines()[site.line - 1].strip()
+        same = str(path.relative_to(PACKAGE)), code, site.change
+        sites[*same, seen[same]] = site
+        seen[same] += 1
+    return sites
 
 
-def passes(test, folder):
-    """Whether a file of tests passes on the package in a folder, within the limit."""
-    environment = {**os.environ, "PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(test)]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        return process.wait(LIMIT) == 0
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return False
+def name_of(mutant):
+    return hashlib.sha256(json.dumps(mutant).encode()).hexdigest()[:16]
+
+
+def prepare(mutant, folder, table, budget):
+    """Write a copy of the package with one change; return the mutant and the work to be done."""
+    path, copy = PACKAGE / mutant[0], folder / name_of(mutant)
+    site = sites_of(path)[mutant]
+    # Times of files are kept, and so are numba's caches, but for those of a changed file.
+    shutil.copytree(BASE, copy / "votedkernels")
+    changed = mutate(path.read_text(encoding="utf-8"), site)
+    (copy / "votedkernels" / mutant[0]).write_text(changed, encoding="utf-8")
+    chosen = table.choose(mutant[0], site.line, budget)
+    sources = sorted({test.partition("::")[0] for test in chosen})
+    plugin, compiled = tests.Chosen(chosen, copy / "running"), mutant[0] not in tests.COMPILED
+    return mutant, partial(
+        tests.run_tests, copy, sources, plugin, compiled=compiled
+    ) if chosen else int
+
+
+def judge(mutant, code, copy):
+    """Say what became of a mutant, and remove its copy."""
+    note = copy / "running"
+    by = note.read_text(encoding="utf-8") if note.exists() else "import"
+    shutil.rmtree(copy)
+    how = "too slow" if code == -signal.SIGALRM else "failed" if code == 1 else f"exit {code}"
+    fate = {"killed": code != 0, "by": by, "how": how} if code else {"killed": False}
+    return dict(zip(KEY, mutant, strict=True)) | fate
+
+
+def read_results():
+    """Return results by mutant; the last word on each counts."""
+    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
+    return {tuple(result[key] for key in KEY): result for result in map(json.loads, lines)}
+
+
+def read_reasons():
+    """Return why survivors survive, by file, code and change."""
+    found = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("survivor", [])
+    return {(entry["file"], entry["code"], entry["change"]): entry["why"] for entry in found}
+
+
+def page_of(results, reasons):
+    """Return the page of a campaign; ``reasons`` are those of survivors."""
+    killed = Counter(result["file"] for result in results if result["killed"])
+    total = Counter(result["file"] for result in results)
+    rows = []
+    for key in (tuple(result[part] for part in KEY) for result in results if not result["killed"]):
+        line, code = sites_of(PACKAGE / key[0])[key].line, key[1].replace("|", "\\|")
+        why = reasons.get(key[:3], "**not explained**")
+        rows.append((key[0], line, f"| {key[0]}:{line} | `{code}` | {key[2]} | {why} |"))
+    return "\n".join([
+        HEAD, f"**{killed.total()} of {total.total()} mutants were killed"
+        f" ({killed.total() / max(1, total.total()):.1%}).**",
+        "", "| file | mutants | killed |", "|---|---|---|",
+        *(f"| {name} | {total[name]} | {killed[name]} |" for name in sorted(total)),
+        "", "## Survivors", "", "| line | code | change | why no test notices |",
+        "|---|---|---|---|", *(row for _, _, row in sorted(rows)), "",
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":
