@@ -107,6 +107,17 @@ def page_of(results):
         "|--:|---|---|---|---|--:|",
         *rows,
         "",
+        "Three more have targets of their own:",
+        "",
+        "| # | what is done | what must come of it | by |",
+        "|--:|---|---|---|",
+        "| 16 | the tests with the oldest and newest versions of the dependencies | they pass | "
+        "`make test-oldest`, `make test`, both in CI |",
+        "| 17 | statements that the tests execute | at least 95 % | `make coverage`, which fails "
+        "below |",
+        "| 17 | mutants of problem, certificate, bounds, complexity and solvers | at least 85 % "
+        "killed, survivors explained | `make mutants`, [what it found](mutants.md) |",
+        "",
     ])  # fmt: skip
 
 
