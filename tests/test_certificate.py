@@ -13,7 +13,7 @@ from votedkernels.certificate import (
     rounding_error,
     verify,
 )
-from votedkernels.kernels import Gram, Polynomial
+from votedkernels.kernels import Gaussian, Gram, Polynomial
 from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import solve_by_column_generation
 
@@ -172,3 +172,30 @@ def test_values_are_extended_where_they_are_not_too_many(monkeypatch, most, exte
     checked = verify(problem, solution, 1e-6)
     assert ((checked.objective, checked.dual_bound) == (0.75, 0.5)) is extended
     assert checked.stop_reason == "precision"
+
+
+def test_kernels_that_lose_digits_prove_no_more_than_they_do():
+    """Squared distances of 1e2 between rows of squared norm 1e10 lose eight digits."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([1e5 * random.standard_normal(20), 5 * random.standard_normal((20, 2))])
+    X[10:, 0] = X[:10, 0] + random.standard_normal(10)
+    family = Gaussian((1e-6, 1e5)).fit(X, np.ones(20))
+    growth = family.error_growth(X, X)
+    assert growth[0] == pytest.approx(1, abs=1e-5)
+    assert 1e3 < growth[1] < 1e6
+    wide = X.astype(np.longdouble)
+    squares = ((wide[:, None] - wide[None]) ** 2).sum(axis=-1) * family.unit_
+    base, eps = family.base(X, X), certificate.ULPS * np.finfo(float).eps
+    errors = [np.abs(family.member(base, k) - np.exp(-family.gammas_[k] * squares)).max()
+              for k in range(2)]  # fmt: skip
+    assert errors[1] > eps  # the growth is needed
+    assert (errors <= eps * growth).all()
+    assert (Gaussian((1.0, 1e7)).fit(X, np.ones(20)).error_growth(X, X) == 1).all()
+
+    y, w = np.repeat([-1.0, 1.0], 10), np.full(20, 0.05)
+    problem = Problem(Gram([family], X, X), y, w, np.full(2, 1e-7), fit_intercept=True)
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    u = problem.feasible_box(solution.dual).astype(np.longdouble)
+    K = [np.exp(-gamma * squares) for gamma in family.gammas_]
+    worst = max(1.0, *(np.abs((u * y) @ values).max() / 1e-7 for values in K))
+    assert solution.dual_bound <= u.sum() / worst + 1e-9 * solution.objective

@@ -276,7 +276,8 @@ def test_texts_that_look_like_formulas_are_made_harmless(call, tmp_path, train):
     args = ("--target", "class", "--drop", "id", "--model", path, "--kernels", "gaussian")
     assert call("fit", train, *args)[0] == 0
     data = tmp_path / "new.csv"
-    texts = ["=cmd()", "+1", "-2.5e3", "-x", "@x", '"\tx"', "plain", '"a ""q"", b"', '"two\nlines"']
+    texts = ["=cmd()", "+1", "-2.5e3", "-x", "@x", '"\tx"', "plain", '"a ""q"", b"', '"two\nlines"',
+             '"one\r=1"']  # fmt: skip
     rows = "".join(f"{text},0.5,{(-1) ** i}\n" for i, text in enumerate(texts))
     data.write_text("=name,a,b\n" + rows, encoding="utf-8")
     code, out, _ = call("predict", path, data, "--keep", "=name")
@@ -284,6 +285,7 @@ def test_texts_that_look_like_formulas_are_made_harmless(call, tmp_path, train):
     found = read_csv(out)
     assert [row["'=name"] for row in found] == [
         "'=cmd()", "+1", "-2.5e3", "'-x", "'@x", "'\tx", "plain", 'a "q", b', "two\nlines",
+        "one\r=1",
     ]  # fmt: skip
     assert {row["prediction"] for row in found} <= {"'=1+1", "-2"}
 

@@ -118,7 +118,9 @@ def test_a_lone_degree_is_one_kernel(X):
         (Polynomial(gamma=()), "gamma of Polynomial must be 'scale' or a positive number"),
         (Polynomial(gamma=(0.5,)), "gamma of Polynomial must be 'scale' or a positive number"),
         (Polynomial(gamma="auto"), "gamma of Polynomial must be 'scale'"),
-        (Polynomial(coef0=math.inf), "coef0 of Polynomial must be finite"),
+        (Polynomial(coef0=math.inf), "coef0 of Polynomial must be a finite number"),
+        (Polynomial(coef0=[1.0]), "coef0 of Polynomial must be a finite number"),
+        (Polynomial(coef0="1"), "coef0 of Polynomial must be a finite number"),
     ],
 )
 def test_impossible_parameters_are_named(X, family, message):

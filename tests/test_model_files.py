@@ -285,6 +285,17 @@ def test_the_guarantee_is_the_same(path):
     assert load_model(path).generalization_bound(X, SIGNS) == model.generalization_bound(X, SIGNS)
 
 
+def test_kernels_must_be_those_that_their_names_tell(path):
+    save_model(fit(Gaussian((0.3, 3.0))), path)
+    held = container.read_container(path)
+    held.header["families"][0]["members"][1]["name"] = "gaussian(gamma=4)"
+    container.write_whole(path, container.encode(held.header, held.arrays))
+    with pytest.raises(
+        ModelFileError, match=r"kernels of its parameters, such as gaussian\(gamma=3"
+    ):
+        load_model(path)
+
+
 def test_a_parameter_that_came_later_has_its_default(path):
     save_model(MODELS["standard-scaling"][0](), path)
     held = container.read_container(path)

@@ -6,10 +6,11 @@ F and D are sums in double precision. Their rounding errors, relative to F, are 
     eps * sum_i u_i * max_k max|K_k| / L_k      (the dual constraints)
 
 which is nothing on ordinary data, and everything for kernels of size 1e20 with a penalty of
-1e-3. Where it comes near to what is to be proved, a second look takes the sums of |a K| and
-u |K| as they are, row by row and column by column, in place of such bounds. Where that is not
-enough, both values are computed once more in extended precision (`numpy.longdouble`), by the
-simplest code there is. Problems too large for this get their bound lowered by the error. The
+1e-3. Kernels whose own values come out of sums that cancel have larger errors (`error_growth`).
+Where it comes near to what is to be proved, a second look takes the sums of |a K| and u |K| as
+they are, row by row and column by column, in place of such bounds. Where that is not enough, both
+values are computed once more in extended precision (`numpy.longdouble`), by the simplest code
+there is. Problems too large for this get their bound lowered by the error. The
 hybrid norm's own sums, of a pair of weights each, have errors of about
 
     eps * rho sum_k max|K_k| (sum_j |a_kj|)^2 / F      (the square, and that of v)
@@ -64,7 +65,7 @@ def rounding_error(problem: Problem, solution: Solution) -> float:
     """Return about how much rounding may have changed F and D, relative to F."""
     if solution.objective == 0 or len(solution.terms.kernels) == 0:
         return 0.0
-    largest = problem.gram.largest()
+    largest = problem.gram.largest() * problem.gram.error_growth()
     terms, eps = solution.terms, ULPS * float(np.finfo(np.float64).eps)
     votes = float(np.abs(terms.weights) @ largest[terms.kernels]) / solution.objective
     priced = problem.penalties > 0
@@ -88,6 +89,7 @@ def _hybrid_error(problem: Problem, solution: Solution, largest: FloatArray) -> 
 def closer_rounding_error(problem: Problem, solution: Solution) -> float:
     """Return the same from the sizes that the sums really have."""
     gram, terms, eps = problem.gram, solution.terms, ULPS * float(np.finfo(np.float64).eps)
+    eps *= float(gram.error_growth().max())
     columns = gram.columns(terms.kernels, terms.centers)
     error = eps * (np.abs(columns) @ np.abs(terms.weights))
     f = columns @ terms.weights + terms.intercept

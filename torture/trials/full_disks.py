@@ -232,9 +232,13 @@ def replace_meanwhile(trial, writer, random, is_mounted):
     writer.reset()
     target, fsync = writer.target(), os.fsync
     as_folder = bool(random.random() < 0.5)
+    disturbances = []
 
     def disturbed(handle):
         fsync(handle)
+        if disturbances and writer.name != "reproduce":
+            return  # other files follow, when this one is in its place
+        disturbances.append(handle)
         if target.is_file():
             target.unlink()
         if as_folder:

@@ -1,7 +1,6 @@
 """Results by rows, written in pieces: CSV and Parquet."""
 
 import csv
-import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -55,9 +54,20 @@ class CsvResults:
         self._write(zip(*(_cells(column) for column in values), strict=True))
 
     def _write(self, rows: Any) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        self._file.write(text.getvalue().encode("utf-8", "surrogatepass"))
+        lines = _Lines()
+        # Python before 3.13 leaves a carriage return bare unless it is part of the line's end.
+        csv.writer(lines, lineterminator="\r\n").writerows(rows)
+        self._file.write("".join(lines.written).encode("utf-8", "surrogatepass"))
+
+
+class _Lines:
+    """Lines as they are written, ended by a line feed alone."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.written.append(line.removesuffix("\r\n") + "\n")
 
 
 class ParquetResults:

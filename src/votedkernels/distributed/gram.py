@@ -239,6 +239,10 @@ class DaskGram(Gram):
         centers = self._farthest if self.centers is self.rows else self.centers
         return np.concatenate([f.largest(self._farthest, centers) for f in self.families])
 
+    def error_growth(self) -> FloatArray:
+        """Return by how much rounding errors of each kernel exceed those of numbers of its size."""
+        return np.concatenate([f.error_growth(self._farthest, None) for f in self.families])
+
 
 def _is_lost(future: Any) -> bool:
     """Whether what was sent is no longer there."""

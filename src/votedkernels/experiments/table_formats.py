@@ -135,12 +135,12 @@ def to_csv(tables: Sequence[Table]) -> str:
     return out.getvalue()
 
 
-def without_controls(text: str, *, but: str = "") -> str:
+def without_controls(text: str) -> str:
     """Return text in which nothing can move a cursor; a sign stands where something could."""
-    return "".join(c if c.isprintable() or c in but else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def neutralise(text: str) -> str:
     """Return text that a spreadsheet does not take for a formula, nor a terminal for orders."""
-    text = without_controls(text, but="\t\r\n")
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+    text = without_controls(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text

@@ -13,7 +13,9 @@ A family knows nothing of labels, penalties or solvers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -56,6 +58,11 @@ def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
     return variance if variance > (8 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
 
 
+def is_number(value: Any) -> bool:
+    """Whether a parameter is one finite number."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def resolve_scale(
     value: float | str, X: Any, sample_weight: FloatArray, *, parameter: str
 ) -> float:
@@ -65,7 +72,7 @@ def resolve_scale(
             raise ValueError(f"{parameter} must be 'scale' or a positive number, got {value!r}.")
         variance = weighted_variance(X, sample_weight)
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
-    if np.ndim(value) or not (np.isfinite(value) and value > 0):
+    if not (is_number(value) and value > 0):
         raise ValueError(f"{parameter} must be 'scale' or a positive number, got {value!r}.")
     return float(value)
 
@@ -154,6 +161,10 @@ class KernelFamily(BaseEstimator):
         few = range(min(count_rows(X), 256)), range(min(count_rows(centers), 256))
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
+
+    def error_growth(self, X: Any, centers: Any) -> FloatArray:
+        """Return by how much rounding errors of K_k exceed those of numbers of its size."""
+        return np.ones(self.n_kernels)
 
     @property
     def needs_radius(self) -> bool:

@@ -10,12 +10,11 @@ got a weight.
 from __future__ import annotations
 
 from copy import copy
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
-from .base import FloatArray
+from .base import FloatArray, is_number
 from .gaussian import Gaussian
 
 KNOTS_PER_DECADE = 2
@@ -69,7 +68,7 @@ class ContinuousGaussian(Gaussian):
         """Resolve ``unit="scale"`` and place the knots."""
         for name in ("low", "high"):
             value = getattr(self, name)
-            if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
+            if not (is_number(value) and value > 0):
                 raise ValueError(
                     f"{name} of ContinuousGaussian must be a positive number, got {value!r}."
                 )

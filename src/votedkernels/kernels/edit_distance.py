@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .base import FloatArray, KernelFamily, as_tuple, count_rows
+from .base import FloatArray, KernelFamily, as_tuple, count_rows, is_number
 
 #: Names that users type, and those of `rapidfuzz.distance`.
 METRICS = {
@@ -95,7 +95,7 @@ class EditDistance(KernelFamily):
             return self
         scales = as_tuple(self.scales, parameter="scales of EditDistance")
         for scale in scales:
-            if isinstance(scale, str | bool) or not (np.isfinite(scale) and scale > 0):
+            if not (is_number(scale) and scale > 0):
                 raise ValueError(
                     f"scales of EditDistance must be positive numbers, or None for 1 - normalised "
                     f"distance, got {scale!r}."

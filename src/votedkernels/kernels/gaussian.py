@@ -18,6 +18,7 @@ from .base import (
     KernelFamily,
     as_tuple,
     inner_products,
+    is_number,
     resolve_scale,
 )
 from .polynomial import _squared_norms
@@ -25,6 +26,9 @@ from .polynomial import _squared_norms
 #: A product of factors is wrong by about eps times this in the exponent; beyond, rows and centres
 #: are subtracted, which takes longer.
 LARGEST_EXPONENT = 1e6
+#: Of the units in the last place that a certificate counts for a value, so many for one part of it.
+PART_OF_GROWTH = 0.1
+NORMS_AT_ONCE = 10_000
 
 
 class Gaussian(KernelFamily):
@@ -64,7 +68,7 @@ class Gaussian(KernelFamily):
         """Resolve ``unit="scale"`` on the sample."""
         gammas = as_tuple(self.gammas, parameter="gammas of Gaussian")
         for gamma in gammas:
-            if not (np.isfinite(gamma) and gamma > 0):
+            if not (is_number(gamma) and gamma > 0):
                 raise ValueError(f"gammas of Gaussian must be positive numbers, got {gamma!r}.")
         if len(set(gammas)) < len(gammas):
             raise ValueError(f"gammas of Gaussian has repeated entries: {gammas}.")
@@ -179,6 +183,21 @@ class Gaussian(KernelFamily):
     def largest(self, X: Any, centers: Any) -> FloatArray:
         """No value exceeds 1."""
         return np.ones(self.n_kernels)
+
+    def error_growth(self, X: Any, centers: Any) -> FloatArray:
+        """Return it from the parts of the exponents, which cancel."""
+        largest = self.unit_ * self._largest_norm(X)
+        if self._largest_gamma * largest > LARGEST_EXPONENT and not sparse.issparse(X):
+            return np.ones(self.n_kernels)  # differences, which do not
+        return 1.0 + PART_OF_GROWTH * self.gammas_ * largest
+
+    def _largest_norm(self, X: Any) -> float:
+        origin = 0.0 if self.origin_ is None else self.origin_
+        parts = (X[start : start + NORMS_AT_ONCE] for start in range(0, X.shape[0], NORMS_AT_ONCE))
+        return max(
+            float(_squared_norms(part if sparse.issparse(part) else part - origin).max())
+            for part in parts
+        )
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
         """Every K(x, x) is 1."""

@@ -24,6 +24,7 @@ from .base import (
     KernelFamily,
     as_tuple,
     inner_products,
+    is_number,
     resolve_scale,
 )
 
@@ -72,12 +73,12 @@ class Polynomial(KernelFamily):
         """Resolve ``gamma="scale"`` on the sample."""
         degrees = as_tuple(self.degrees, parameter="degrees of Polynomial")
         for degree in degrees:
-            if degree != int(degree) or degree < 1:
+            if not is_number(degree) or degree != int(degree) or degree < 1:
                 raise ValueError(f"degrees of Polynomial must be integers >= 1, got {degree!r}.")
         if len(set(degrees)) < len(degrees):
             raise ValueError(f"degrees of Polynomial has repeated entries: {degrees}.")
-        if not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 of Polynomial must be finite, got {self.coef0!r}.")
+        if not is_number(self.coef0):
+            raise ValueError(f"coef0 of Polynomial must be a finite number, got {self.coef0!r}.")
         self.degrees_ = np.array([int(degree) for degree in degrees])
         self.gamma_ = resolve_scale(self.gamma, X, sample_weight, parameter="gamma of Polynomial")
         self.n_features_ = int(X.shape[1])

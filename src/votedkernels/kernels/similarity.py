@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .base import FloatArray, KernelFamily, count_rows
+from .base import FloatArray, KernelFamily, count_rows, is_number
 
 
 class Similarity(KernelFamily):
@@ -57,7 +57,7 @@ class Similarity(KernelFamily):
         """Check the parameters and name the kernel."""
         if not callable(self.function):
             raise TypeError(f"function of Similarity must be callable, got {self.function!r}.")
-        if self.bound is not None and not (np.isfinite(self.bound) and self.bound > 0):
+        if self.bound is not None and not (is_number(self.bound) and self.bound > 0):
             raise ValueError(f"bound of Similarity must be a positive number, got {self.bound!r}.")
         name = self.name or getattr(self.function, "__name__", type(self.function).__name__)
         self.names_ = [str(name)]

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .base import FloatArray, IntArray, KernelFamily, as_tuple, count_rows
+from .base import FloatArray, IntArray, KernelFamily, as_tuple, count_rows, is_number
 
 
 class Spectrum(KernelFamily):
@@ -63,7 +63,7 @@ class Spectrum(KernelFamily):
         """Count the pieces of the training strings, once for all blocks of a fit."""
         lengths = as_tuple(self.lengths, parameter="lengths of Spectrum")
         for length in lengths:
-            if isinstance(length, str | bool) or length != int(length) or length < 1:
+            if not is_number(length) or length != int(length) or length < 1:
                 raise ValueError(f"lengths of Spectrum must be integers >= 1, got {length!r}.")
         if len(set(lengths)) < len(lengths):
             raise ValueError(f"lengths of Spectrum has repeated entries: {lengths}.")

@@ -173,6 +173,11 @@ def family_from_json(
         setattr(family, key, kind.read(fitted, key, arrays, f"{name}.{key}"))
     if len(getattr(family, "gammas_", family.names_)) != len(names):
         raise record.wrong("members", "as many as the family has kernels")
+    if stored.function is None and not family.is_continuous:
+        # Names tell parameters, after what the user calls the family.
+        for member, own in zip(names, family.names_, strict=True):
+            if not member.endswith(own):
+                raise record.wrong("members", f"the kernels of its parameters, such as {own}")
     family.names_ = names
     return family
 
