@@ -1,4 +1,7 @@
-"""Run all trials, print their table and write it to docs/reliability.md."""
+"""Run trials, print their table and write it to docs/reliability.md.
+
+The last result of each trial is kept beside this file; the page has those of all trials.
+"""
 
 import argparse
 import datetime
@@ -13,6 +16,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parent / "docs" / "reliability.md"
+RESULTS = FOLDER / "results.json"
 #: Seconds for all trials together, and for one.
 LIMIT, LIMIT_OF_ONE = 40 * 60, 12 * 60
 
@@ -21,7 +25,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="trials, such as random_problems; all by default")
     parser.add_argument("--share", type=float, default=1.0, help="of the cases of each trial")
-    parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
     scripts = sorted((FOLDER / "trials").glob("[a-z]*.py"))
     known = [script.stem for script in scripts]
@@ -32,12 +35,20 @@ def main():
         scripts = [script for script in scripts if script.stem in options.names]
     end = time.monotonic() + LIMIT
     results = [run_trial(script, options.share, end) for script in scripts]
-    results.sort(key=lambda result: (result["number"], result["name"]))
+    results.sort(key=_place)
     print(table_of(results))
-    if not options.names and options.share == 1:
-        options.output.write_text(page_of(results), encoding="utf-8")
-        print(f"written to {options.output}")
+    if options.share == 1:
+        kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        kept |= {result["name"]: result for result in results}
+        kept = {name: kept[name] for name in known if name in kept}
+        RESULTS.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        PAGE.write_text(page_of(sorted(kept.values(), key=_place)), encoding="utf-8")
+        print(f"written to {PAGE}")
     return 1 if any(result["failures"] for result in results) else 0
+
+
+def _place(result):
+    return result["number"], result["name"]
 
 
 def run_trial(script, share, end):
@@ -61,16 +72,21 @@ def run_trial(script, share, end):
         return _failed(script, f"not done after {seconds:.0f} s", started)
     lines = printed.strip().splitlines()
     try:
-        return {"name": script.stem} | json.loads(lines[-1])
+        return {"name": script.stem, "date": _today()} | json.loads(lines[-1])
     except (IndexError, ValueError):
         return _failed(script, f"ended with exit code {process.returncode} and no result", started)
 
 
 def _failed(script, why, started):
     return {
-        "name": script.stem, "number": 99, "what": script.stem, "must_show": "", "shown": "",
-        "failures": [why], "share": None, "seconds": round(time.monotonic() - started, 1),
+        "name": script.stem, "date": _today(), "number": 99, "what": script.stem, "must_show": "",
+        "shown": "", "failures": [why], "share": None,
+        "seconds": round(time.monotonic() - started, 1),
     }  # fmt: skip
+
+
+def _today():
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def table_of(results):
@@ -91,20 +107,19 @@ def page_of(results):
     rows = [
         f"| {r['number']} | {_cell(r['what'])} | {_cell(r['must_show'])} | {_cell(r['shown'])} | "
         f"{'**failed**: ' + _cell('; '.join(r['failures'][:3])) if r['failures'] else 'yes'} | "
-        f"{r['seconds']:.0f} |"
+        f"{r['seconds']:.0f} | {r['date']} |"
         for r in results
     ]
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return "\n".join([
         "# Reliability",
         "",
-        "`make torture` breaks the library on purpose. This table is what it printed last: "
-        f"{today}, Python {platform.python_version()}, {os.cpu_count()} cores, "
+        "`make torture` breaks the library on purpose. This table is what it printed last, with "
+        f"Python {platform.python_version()} and {os.cpu_count()} cores, in "
         f"{sum(r['seconds'] for r in results) / 60:.0f} minutes. What is quick is an ordinary test "
         "as well.",
         "",
-        "| # | what is done | what must come of it | what came of it | held | seconds |",
-        "|--:|---|---|---|---|--:|",
+        "| # | what is done | what must come of it | what came of it | held | seconds | date |",
+        "|--:|---|---|---|---|--:|---|",
         *rows,
         "",
         "Three more have targets of their own:",
