@@ -116,9 +116,9 @@ def fit(
     else:
         classifier = VotedKernelClassifier(n_jobs=jobs, **shared)
         if complexity_penalty is not None:
-            classifier.complexity_penalty = complexity_penalty
+            classifier.set_params(complexity_penalty=complexity_penalty)
         if l1_penalty is not None:
-            classifier.l1_penalty = l1_penalty
+            classifier.set_params(l1_penalty=l1_penalty)
     make_scaler = SCALERS[scaling]
     model = classifier if make_scaler is None else make_pipeline(make_scaler(), classifier)
     with messages().status("reading the table") as status:

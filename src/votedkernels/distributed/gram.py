@@ -241,7 +241,7 @@ class DaskGram(Gram):
 
     def error_growth(self) -> FloatArray:
         """Return by how much rounding errors of each kernel exceed those of numbers of its size."""
-        return np.concatenate([f.error_growth(self._farthest, None) for f in self.families])
+        return np.concatenate([f.error_growth(self._farthest) for f in self.families])
 
 
 def _is_lost(future: Any) -> bool:

@@ -162,7 +162,7 @@ class KernelFamily(BaseEstimator):
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
 
-    def error_growth(self, X: Any, centers: Any) -> FloatArray:
+    def error_growth(self, X: Any) -> FloatArray:
         """Return by how much rounding errors of K_k exceed those of numbers of its size."""
         return np.ones(self.n_kernels)
 

@@ -184,11 +184,11 @@ class Gaussian(KernelFamily):
         """No value exceeds 1."""
         return np.ones(self.n_kernels)
 
-    def error_growth(self, X: Any, centers: Any) -> FloatArray:
+    def error_growth(self, X: Any) -> FloatArray:
         """Return it from the parts of the exponents, which cancel."""
         largest = self.unit_ * self._largest_norm(X)
-        if self._largest_gamma * largest > LARGEST_EXPONENT and not sparse.issparse(X):
-            return np.ones(self.n_kernels)  # differences, which do not
+        if not sparse.issparse(X):  # blocks with larger ones are subtracted
+            largest = min(largest, LARGEST_EXPONENT / self._largest_gamma)
         return 1.0 + PART_OF_GROWTH * self.gammas_ * largest
 
     def _largest_norm(self, X: Any) -> float:

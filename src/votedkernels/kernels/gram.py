@@ -306,7 +306,7 @@ class Gram:
 
     def error_growth(self) -> FloatArray:
         """Return by how much rounding errors of each kernel exceed those of numbers of its size."""
-        return np.concatenate([f.error_growth(self.X, self.centers) for f in self.families])
+        return np.concatenate([f.error_growth(self.X) for f in self.families])
 
     def diagonal(self, f: int) -> FloatArray:
         """Return K_k(x_i, x_i) for the members of family f, shape (n_members, n_rows)."""
