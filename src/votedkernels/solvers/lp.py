@@ -16,8 +16,13 @@ from .linear_program import Basis, Infeasible, LinearProgram, LPResult
 
 #: With fewer rows, HiGHS's pivots in C are cheaper than ours in NumPy.
 DENSE_ROWS = 150
-FIRST_TRY_SECONDS = 10.0
-LAST_TRY_SECONDS = 120.0
+#: No rung gets less time than this, nor more than that when it starts from a basis, or cold.
+LEAST_SECONDS = 5.0
+HOT_SECONDS = 10.0
+COLD_SECONDS = 120.0
+#: A healthy solve needs about as many pivots as there are rows and columns, and each touches
+#: every entry about once. Ten times that many nanoseconds, and it is lost.
+SECONDS_PER_TOUCH = 1e-8
 
 Rung = Callable[[LinearProgram, Basis | None, float], LPResult | None]
 
@@ -68,8 +73,10 @@ def solve_lp(
         first = (_hot_compiled, _hot_highs)
     elif len(lp.row_lower) >= DENSE_ROWS:
         first = (_hot_dense, _hot_highs)
+    n_rows, n_columns = lp.matrix.shape
+    enough = max(LEAST_SECONDS, SECONDS_PER_TOUCH * (n_rows + n_columns) * n_rows * n_columns)
     for rung in (*first, _cold_dense, _cold_highs, _primal_highs, _interior_highs):
-        seconds = FIRST_TRY_SECONDS if rung in first else LAST_TRY_SECONDS
+        seconds = min(enough, HOT_SECONDS if rung in first else COLD_SECONDS)
         end = time.perf_counter() + seconds
         if deadline is not None:
             end = min(end, deadline)
