@@ -287,8 +287,45 @@ def test_peers_alone_are_fine(tmp_path):
     records = [r for r in make_campaign() if r["family"] == "peers"]
     page, _, table = report(tmp_path, records)
     assert "What the paper claims" not in page
-    columns = {row["column"] for row in read_csv(table) if "logistic" in row["row"]}
+    columns = {
+        row["column"]
+        for row in read_csv(table)
+        if "logistic" in row["row"] and row["table"] == "Other classifiers"
+    }
     assert columns == {"Test error, %", "Fit, s", "Predict, s"}
+
+
+def test_peers_in_short(tmp_path):
+    errors = {"rvm": {"musk": 10, "german": 20}, "vkr-all": {"musk": 12, "german": 18}}
+    counts = {"musk": 5, "german": 8}
+    records = [
+        record
+        for algorithm, found in errors.items()
+        for dataset, error in found.items()
+        for record in make_runs(dataset, algorithm, [error] * 5, counts[dataset], family="peers")
+    ]
+    records += make_runs("ocr49", "rvm", [1] * 5, 1, family="peers")  # not run by both
+    records += make_runs("musk", "logistic-regression", [40] * 5, -1, family="peers")
+    records += make_runs("german", "logistic-regression", [12] * 5, -1, family="peers")
+    _, markdown, table = report(tmp_path, records)
+    short = [row for row in read_csv(table) if row["table"] == "Other classifiers in short"]
+    values = {(row["row"], row["column"]): row["value"] for row in short}
+    for name, error, lowest, support in (
+        ("rvm", "15.00", "1", "6.5"),
+        ("vkr-all", "15.00", "0", "6.5"),
+        ("logistic-regression", "26.00", "1", None),
+    ):
+        assert values[name, "Mean error, %"] == values[name, "Chosen run by run, %"] == error
+        assert values[name, "Lowest on"] == lowest
+        assert values.get((name, "Support vectors, median")) == support
+    assert "Over 2 data sets." in markdown
+
+
+def test_peers_without_a_common_data_set_have_no_summary(tmp_path):
+    records = make_runs("musk", "rvm", [9] * 5, family="peers")
+    records += make_runs("german", "vkr-all", [9] * 5, family="peers")
+    _, markdown, _ = report(tmp_path, records)
+    assert "in short" not in markdown
 
 
 def test_commands_are_shown(tmp_path):

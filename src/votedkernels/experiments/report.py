@@ -111,9 +111,14 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
         if group.family in VOTES
     ]
     peers = [
-        tables.tabulate_peers(evidence.records, group)
-        for group in literal
+        table
+        for group, other in zip(literal, per_run, strict=True)
         if group.family not in VOTES
+        for table in (
+            tables.tabulate_peers_in_short(evidence.records, group, other),
+            tables.tabulate_peers(evidence.records, group),
+        )
+        if table
     ]
     context = {
         "claims": claims,

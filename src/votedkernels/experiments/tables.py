@@ -244,6 +244,61 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
     )
 
 
+def tabulate_peers_in_short(
+    records: Sequence[Record], group: Group, per_run: Group
+) -> Table | None:
+    """Return means over the data sets on which all have results; None where there is none."""
+    whole = [d for d in group.datasets if all(group.error(d, a) for a in group.algorithms)]
+    if not whole:
+        return None
+    errors = np.array([_means(group.error, whole, a) for a in group.algorithms])
+    lowest = np.round(errors, ERROR_DIGITS) == np.round(errors, ERROR_DIGITS).min(axis=0)
+    order = sorted(range(len(errors)), key=lambda i: (errors[i].mean(), i))
+    rows = []
+    for i in order:
+        algorithm = group.algorithms[i]
+        mine = [
+            r
+            for r in records
+            if (r["family"], r["scaling"], r["algorithm"])
+            == (group.family, group.scaling, algorithm)
+            and r["dataset"] in whole
+        ]
+        support = _means(group.support, whole, algorithm)
+        by_run = float(np.mean(_means(per_run.error, whole, algorithm)))
+        rows.append(
+            (
+                text_cell(name_of(algorithm)),
+                number_cell("settings", max(len(r["settings"]) for r in mine), 0),
+                number_cell("mean", errors[i].mean(), ERROR_DIGITS, best=i == order[0]),
+                number_cell("mean", by_run, ERROR_DIGITS),
+                number_cell("lowest", lowest[i].sum(), 0),
+                number_cell("median", np.median(support) if support else None, SUPPORT_DIGITS),
+                number_cell("seconds", _mean_of(mine, "fit_seconds"), 2),
+                number_cell("seconds", _mean_of(mine, "predict_seconds"), 3),
+            )
+        )
+    names = (
+        "Classifier", "Settings", "Mean error, %", "Chosen run by run, %", "Lowest on",
+        "Support vectors, median", "Fit, s", "Predict, s",
+    )  # fmt: skip
+    return _table(
+        group,
+        "Other classifiers in short",
+        [("", name) for name in names],
+        rows,
+        note=f"Over {len(whole)} data sets. Seconds are means over runs, for all settings of a run "
+        "together.",
+    )
+
+
+def _means(
+    of: Callable[[str, str], Summary | None], datasets: Sequence[str], algorithm: str
+) -> list[float]:
+    found = (of(dataset, algorithm) for dataset in datasets)
+    return [s.mean for s in found if s]
+
+
 def _summary_cell(summary: Summary | None, digits: int, *, best: bool = False) -> Cell:
     return mean_cell(summary.mean, summary.sd, digits, best=best) if summary else NOTHING
 
