@@ -14,6 +14,15 @@ from .records import RecordError, iterate_records, read_header
 Record = dict[str, Any]
 
 FAMILIES = ("polynomial", "gaussian", "peers")
+PEERS = {
+    "svc-gaussian": "SVC, Gaussian",
+    "logistic-regression": "logistic regression",
+    "hist-gradient-boosting": "gradient boosting",
+    "rvm": "RVM",
+    "easymkl": "EasyMKL",
+    "vkr-all": "VKR, tuned",
+    "vkr-default": "VKR as it comes",
+}
 _LISTS = ("settings", "validation_errors", "test_errors", "n_support", "status")
 #: What may differ between two records of the same unit without being a contradiction.
 _TIMES = {"fit_seconds", "predict_seconds", "finished"}
@@ -93,8 +102,8 @@ def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def name_of(algorithm: str) -> str:
-    """Return an algorithm as the paper calls it, or its own name."""
-    return NAMES.get(algorithm, algorithm)
+    """Return an algorithm as the paper calls it, or as people do, or its own name."""
+    return {**PEERS, **NAMES}.get(algorithm, algorithm)
 
 
 def describe_missing(records: Sequence[Record]) -> list[str]:
