@@ -5,16 +5,20 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from test_coordinate_descent import random_problem
 from test_master import make_problem
 
+from votedkernels import Polynomial, VotedKernelClassifier
 from votedkernels.problem import Prices, Problem
 from votedkernels.solvers import column_generation, solve_by_column_generation
+from votedkernels.solvers import master as master_module
 from votedkernels.solvers.column_generation import (
     price_candidates,
     rounding_to_penalty,
     solve_by_coordinate_descent,
 )
+from votedkernels.solvers.coordinate_descent import Pool
 from votedkernels.solvers.incumbent import Incumbent
 from votedkernels.solvers.master import Master
 
@@ -139,3 +143,32 @@ def test_a_part_of_the_rows_is_asked_first_where_there_is_no_start(monkeypatch, 
     assert len(asked) == 1
     assert again.objective == pytest.approx(solution.objective, rel=1e-5)
     assert again.n_iter <= 2
+
+
+def test_what_was_found_is_kept_where_every_lp_fails(monkeypatch):
+    problem = make_problem(fit_intercept=True)
+    expected = solve_by_column_generation(problem, tol=1e-9)
+    best = Incumbent(problem)
+    best.offer_vote(expected.terms, problem.decision(expected.terms))
+    best.offer_dual(expected.dual, expected.dual_bound)
+    monkeypatch.setattr(Pool, "_offer", lambda pool, best, found: None)
+    monkeypatch.setattr(column_generation, "Incumbent", lambda problem: best)
+    monkeypatch.setattr(master_module, "solve_lp", lambda *args, **kwargs: None)
+    found = solve_by_column_generation(problem, tol=1e-15, max_iter=2)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+    assert found.dual_bound == pytest.approx(expected.dual_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_features_of_large_scale_get_a_vote(seed):
+    # Sums that must cancel to 1e-17 of their terms: beyond proof, not beyond use.
+    random = np.random.default_rng(seed)
+    X = random.uniform(0, 300, (100, 5))
+    y = X[:, 0] + X[:, 1] - X[:, 2] + 60 * random.standard_normal(100) > 100
+    model = VotedKernelClassifier(
+        [Polynomial((2,), gamma=1.0)], complexity_penalty=0.0, l1_penalty=1e-6
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert 0 < model.objective_ < 0.2

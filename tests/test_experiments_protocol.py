@@ -189,6 +189,14 @@ def test_gaussians_are_the_papers(small):
     assert sorted({s["gamma"] for s in out.settings}) == [10.0**i for i in range(-6, 1)]
 
 
+def test_a_path_of_empty_votes_is_recorded(small, monkeypatch):
+    monkeypatch.setattr(algorithms, "PENALTIES", (1e7, 1e6))
+    family = algorithms.make_family("polynomial", (2,))
+    out = algorithms.run_path(small, family, complexity_penalties=(0.0,))
+    assert out.n_support == [0, 0]
+    assert out.status == ["ok", "ok"]
+
+
 def test_peers_run(small):
     for name, run in peers.available_peers().items():
         out = run(small, "peers")

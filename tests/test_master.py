@@ -275,6 +275,29 @@ def test_no_lp_no_answer(monkeypatch):
     assert master.solve() is None
 
 
+def test_units_become_coarser_where_no_lp_is_solved(monkeypatch):
+    problem = make_problem(penalty=1e-9)
+    master, easy = Master(problem), Master(problem)
+    for each in (master, easy):
+        each.add_columns(np.repeat([0, 1], 40), np.tile(np.arange(40), 2))
+    expected = problem.objective(*easy.solve()[::2])
+    assert easy.coarseness == 0
+    true_solve, largest = module.solve_lp, []
+
+    def solve_lp(lp, **options):
+        largest.append(lp.upper.max())
+        return true_solve(lp, **options) if largest[-1] < 1e5 else None
+
+    monkeypatch.setattr(module, "solve_lp", solve_lp)
+    terms, _, decision = master.solve()
+    assert problem.objective(terms, decision) == pytest.approx(expected, rel=1e-3)
+    assert master.coarseness == 1
+    assert largest[0] / largest[1] > 1e2
+    largest.clear()
+    master.solve()
+    assert max(largest) < 1e5  # what failed is not tried again
+
+
 def test_the_vote_of_stored_values_is_that_of_the_problem(monkeypatch):
     few_rows(monkeypatch)
     problem = make_problem(12)

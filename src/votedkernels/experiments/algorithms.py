@@ -135,7 +135,7 @@ def solve_path(
 def path_decisions(path: Any, X: FloatArray) -> FloatArray:
     """Return the votes of every model of a path of two classes, (n_lambda, n_beta, n_rows)."""
     weights = path.weights[:, :, 0, :]
-    flat = weights.reshape(-1, weights.shape[2]).T
+    flat = weights.reshape(weights.shape[0] * weights.shape[1], weights.shape[2]).T
     decision = np.zeros((flat.shape[1], len(X)))
     if len(flat):
         gram = Gram(path.kernels, X, path.support_vectors, memory_limit=0)

@@ -117,7 +117,7 @@ def solve_by_column_generation(
         return best.verified(n_iter, "time-limit", tol)
     # Every LP method failed on a master: the last rung needs none.
     return solve_by_coordinate_descent(
-        problem, tol=tol, max_iter=max_iter, deadline=deadline, start=best.terms, on_round=on_round
+        problem, tol=tol, max_iter=max_iter, deadline=deadline, on_round=on_round, best=best
     )
 
 

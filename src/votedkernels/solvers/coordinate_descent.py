@@ -52,9 +52,16 @@ def solve_by_coordinate_descent(
     deadline: float | None = None,
     start: Terms | None = None,
     on_round: Callable[[Round], bool] | None = None,
+    best: Incumbent | None = None,
 ) -> Solution:
-    """Minimise F to a relative gap of ``tol``; parameters as for column generation."""
-    best = Incumbent(problem)
+    """Minimise F to a relative gap of ``tol``; parameters as for column generation.
+
+    ``best`` is what another solver found, to go on from.
+    """
+    if best is None:
+        best = Incumbent(problem)
+    else:
+        start = best.terms
     n_iter = last_gain = 0
     smallest_gap = np.inf
     try:

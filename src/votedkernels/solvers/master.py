@@ -13,7 +13,9 @@ wrongly fixed and solves again until none is left.
 
 Scaling: rows are divided by s_c = max |K_c|, and u is counted in units of
 theta = min(mean w, median L_c / s_c). Then matrix entries are at most 1 and all bounds are of
-order 1 or larger, whatever the penalties.
+order 1 or larger, whatever the penalties. Where penalties are so small that u would have to be
+exact to more digits than there are, no method may solve that LP; larger units then give votes
+that are good, if not proved to be.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
+#: Units that differ by less than this factor are no different.
+COARSER = 1e3
 
 
 class Master:
@@ -66,6 +70,7 @@ class Master:
         self.margins = np.zeros(n)
         self.u = problem.w.copy()
         self.settled = False
+        self.coarseness = 0  # which of the units of u is used
         # Values of the pool's columns, shape (n_pool, n_stored), on the rows stored so far.
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
         self._where = np.full(n, -1, np.intp)
@@ -217,29 +222,22 @@ class Master:
         self, free: NDArray[np.bool_], high: NDArray[np.bool_], offset: FloatArray
     ) -> tuple[Terms, FloatArray] | None:
         problem, rows, fixed = self.problem, np.flatnonzero(free), np.flatnonzero(high)
-        signed = self._columns_on(rows) * problem.y[rows]
-        penalties = problem.penalties[self.kernels]
-        unit = self._unit(penalties, rows)
-        row_scale = self.scale * unit
-        matrix = signed / self.scale[:, None]
-        lower, upper = (-penalties - offset) / row_scale, (penalties - offset) / row_scale
-        row_status = self.row_status
-        if problem.fit_intercept:
-            matrix = np.vstack([matrix, problem.y[rows]])
-            balance = -(problem.y * problem.w)[fixed].sum() / unit
-            lower, upper = np.append(lower, balance), np.append(upper, balance)
-            row_status = np.append(row_status, np.int8(self.balance_status))
-        lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
-        basis = Basis(self.column_status[rows], row_status)
-        result = solve_lp(
-            lp,
-            basis=basis,
-            deadline=self.deadline,
-            may_be_infeasible=len(fixed) > 0,
-            compiled=problem.gram.is_compiled,
-        )
-        if result is None:
-            return None
+        units = self._units(rows)
+        while True:
+            unit = units[min(self.coarseness, len(units) - 1)]
+            lp, basis = self._program(rows, fixed, offset, unit)
+            result = solve_lp(
+                lp,
+                basis=basis,
+                deadline=self.deadline,
+                may_be_infeasible=len(fixed) > 0,
+                compiled=problem.gram.is_compiled,
+            )
+            if result is not None:
+                break
+            if len(fixed) or self.coarseness + 1 >= len(units) or self._out_of_time():
+                return None
+            self.coarseness += 1
         result = solve_basis(lp, result)
         self.column_status[:] = LOWER
         self.column_status[fixed] = UPPER
@@ -254,7 +252,26 @@ class Master:
         intercept = float(result.row_dual[-1]) if problem.fit_intercept else 0.0
         return Terms(self.kernels, self.centers, weights, intercept), u
 
-    def _unit(self, penalties: FloatArray, rows: IntArray) -> float:
-        unit = float(self.problem.w[rows].mean())
+    def _program(
+        self, rows: IntArray, fixed: IntArray, offset: FloatArray, unit: float
+    ) -> tuple[LinearProgram, Basis]:
+        """Return the LP with u in some unit, and the last basis."""
+        problem, row_scale, row_status = self.problem, self.scale * unit, self.row_status
+        penalties = problem.penalties[self.kernels]
+        matrix = self._columns_on(rows) * problem.y[rows] / self.scale[:, None]
+        lower, upper = (-penalties - offset) / row_scale, (penalties - offset) / row_scale
+        if problem.fit_intercept:
+            matrix = np.vstack([matrix, problem.y[rows]])
+            balance = -(problem.y * problem.w)[fixed].sum() / unit
+            lower, upper = np.append(lower, balance), np.append(upper, balance)
+            row_status = np.append(row_status, np.int8(self.balance_status))
+        lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
+        return lp, Basis(self.column_status[rows], row_status)
+
+    def _units(self, rows: IntArray) -> list[float]:
+        """Return units of u, the one that is best for the gap first."""
+        coarse = float(self.problem.w[rows].mean())
+        penalties = self.problem.penalties[self.kernels]
         relative = (penalties / self.scale)[penalties > 0]
-        return min(unit, float(np.median(relative))) if len(relative) else unit
+        fine = min(coarse, float(np.median(relative))) if len(relative) else coarse
+        return [fine] if coarse < COARSER * fine else [fine, (fine * coarse) ** 0.5, coarse]
