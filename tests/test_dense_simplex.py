@@ -209,14 +209,14 @@ def test_an_inaccurate_end_is_taken_back(monkeypatch, solve):
 @pytest.mark.parametrize("outcome", ["GOING", "FEASIBLE", "STUCK"])
 def test_it_gives_up_after_ten_disputes_or_too_many_pivots(monkeypatch, outcome):
     lp, calls = random_lp(1), []
-    advance = (getattr(dense_simplex, outcome), 100)
+    advance = (getattr(dense_simplex, outcome), 10)
     monkeypatch.setattr(dense_simplex._DenseSimplex, "is_accurate", lambda simplex: False)
     monkeypatch.setattr(
         dense_simplex._DenseSimplex, "advance", lambda *args, **kwargs: calls.append(1) or advance
     )
     assert solve_dense(lp) is None
-    most = 50 * (len(lp.row_lower) + 20)
-    assert len(calls) == (np.ceil(most / 100) if outcome == "GOING" else 10)
+    most = 10 * (len(lp.row_lower) + 20)
+    assert len(calls) == (np.ceil(most / 10) if outcome == "GOING" else 10)
 
 
 @pytest.mark.parametrize("spoil", ["values", "dual"])

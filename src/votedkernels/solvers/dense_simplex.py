@@ -35,6 +35,8 @@ REFACTOR_EVERY = 100
 PIVOTS_AT_ONCE = 10
 #: Columns of the table kept free, for the basis to grow.
 ROOM = 64
+#: Solves that end well take up to four; where more do not help, another method is the quicker.
+PIVOTS_PER_ROW = 10
 PERTURBATION = 1e-10
 TIE = 1e-12
 ACCURACY = 1e-11
@@ -57,7 +59,7 @@ def solve_dense(
     numba, which pays for itself after some thousand pivots.
     """
     simplex = _DenseSimplex(lp, basis)
-    n_pivots, limit, n_disputed = 0, 50 * (len(simplex.g) + 20), 0
+    n_pivots, limit, n_disputed = 0, PIVOTS_PER_ROW * (len(simplex.g) + 20), 0
     with np.errstate(all="ignore"):
         while n_pivots < limit and n_disputed < MOST_DISPUTED:
             simplex.refactor()
