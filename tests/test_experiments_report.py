@@ -279,8 +279,11 @@ def test_torn_last_line_is_left_out(tmp_path):
 @pytest.mark.parametrize("missing", ["l2-svm", "l1-svm", "vkr-trace"])
 def test_missing_algorithms_are_fine(tmp_path, missing):
     records = [r for r in make_campaign(("musk", "ocr49")) if r["algorithm"] != missing]
-    page, _, _ = report(tmp_path, records)
+    page, markdown, _ = report(tmp_path, records)
     assert f"{paper.NAMES[missing]} 0" in page
+    assert "verdicts are provisional" in page
+    assert "verdicts are provisional" in markdown
+    assert f"{paper.NAMES[missing]} 0" in markdown
 
 
 def test_peers_alone_are_fine(tmp_path):

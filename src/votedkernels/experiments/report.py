@@ -120,7 +120,7 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
         )
         if table
     ]
-    context = {
+    context: dict[str, Any] = {
         "claims": claims,
         "columns": _gather_columns(claims),
         "signs": SIGNS,
@@ -145,7 +145,7 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
     all_tables = [t for s in sections for t in (*s.tables, *s.more_tables)] + peers
     return {
         "report.html": _render_page(context),
-        "tables.md": _render_markdown(claims, all_tables),
+        "tables.md": _render_markdown(claims, all_tables, context["missing"]),
         "tables.csv": to_csv(all_tables),
     }
 
@@ -168,10 +168,15 @@ def _render_page(context: dict[str, Any]) -> str:
     return page + "\n"
 
 
-def _render_markdown(claims: Sequence[ClaimEntry], all_tables: Sequence[Table]) -> str:
+def _render_markdown(
+    claims: Sequence[ClaimEntry], all_tables: Sequence[Table], missing: Sequence[str]
+) -> str:
     lines = ["# Voted Kernel Regularization: the paper's experiments, repeated", ""]
     if claims:
         lines += ["## Verdicts", ""]
+    if claims and missing:
+        lines += ["The records are not complete, so verdicts are provisional. What is missing:", ""]
+        lines += [*(f"- {escape_markdown(line)}" for line in missing), ""]
     for entry in claims:
         lines += [f"**{entry.claim.title}**", "", f"> {entry.claim.quotation}", ""]
         lines += [
