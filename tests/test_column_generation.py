@@ -172,3 +172,24 @@ def test_features_of_large_scale_get_a_vote(seed):
         model.fit(X, y)
     assert model.score(X, y) > 0.9
     assert 0 < model.objective_ < 0.2
+
+
+@pytest.mark.parametrize(
+    ("coarseness", "rounding", "goes_on"), [(0, 0.0, False), (1, 0.0, True), (1, 10.0, False)]
+)
+def test_coordinate_descent_goes_on_where_units_were_too_coarse(
+    monkeypatch, coarseness, rounding, goes_on
+):
+    problem, calls = make_problem(), []
+    master = Master(problem)
+    master.coarseness = coarseness
+    monkeypatch.setattr(Master, "add_worst", lambda *args: False)
+    monkeypatch.setattr(column_generation, "rounding_to_penalty", lambda problem: rounding)
+    monkeypatch.setattr(
+        column_generation,
+        "solve_by_coordinate_descent",
+        lambda problem, **options: calls.append(options["best"]),
+    )
+    found = solve_by_column_generation(problem, tol=1e-9, master=master)
+    assert len(calls) == goes_on
+    assert goes_on or found.stop_reason == "precision"

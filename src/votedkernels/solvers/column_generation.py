@@ -102,10 +102,11 @@ def solve_by_column_generation(
             gained = best.objective < (1 - GAIN) * objective
             if gained or (best.dual_bound > (1 + GAIN) * bound and not hopeless):
                 objective, bound, last_gain = best.objective, best.dual_bound, n_iter
-            elif n_iter - last_gain >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN):
-                return best.verified(n_iter, "precision", tol)
-            if not master.add_worst(prices.excess, tol, prices.centers):
-                return best.verified(n_iter, "precision", tol)
+            stuck = n_iter - last_gain >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN)
+            if stuck or not master.add_worst(prices.excess, tol, prices.centers):
+                if hopeless or not master.coarseness:
+                    return best.verified(n_iter, "precision", tol)
+                break
             u = improve(master, best, u)
             if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
                 u = price_candidates(master, best, u, prices, tol)
@@ -115,7 +116,8 @@ def solve_by_column_generation(
         pass
     if deadline is not None and time.perf_counter() >= deadline:
         return best.verified(n_iter, "time-limit", tol)
-    # Every LP method failed on a master: the last rung needs none.
+    # Every LP method failed on a master, or in the units that are best for the gap: the last rung
+    # needs none.
     return solve_by_coordinate_descent(
         problem, tol=tol, max_iter=max_iter, deadline=deadline, on_round=on_round, best=best
     )
