@@ -1,6 +1,7 @@
 """The ladder of methods for a master LP: which comes when, with what, and for how long."""
 
 import time
+from collections import Counter
 from types import SimpleNamespace
 
 import highspy
@@ -52,7 +53,8 @@ def tried(monkeypatch):
 )
 def test_the_order_of_methods_and_their_time(tried, n_rows, compiled, first):
     assert lp.solve_lp(program(n_rows), basis="old", compiled=compiled) is None
-    assert [call[:2] for call in tried] == first + COLD
+    cold = [("dense", {"compiled": True}), *COLD[1:]] if compiled else COLD
+    assert [call[:2] for call in tried] == first + cold
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,22 @@ def test_the_order_of_methods_and_their_time(tried, n_rows, compiled, first):
 def test_larger_programs_get_more_time(tried, n_rows, n_columns, hot, cold):
     assert lp.solve_lp(program(n_rows, n_columns)) is None
     np.testing.assert_allclose([call[2] for call in tried], 2 * [hot] + 4 * [cold], atol=0.5)
+
+
+def test_what_failed_thrice_comes_last_until_it_succeeds(tried, monkeypatch):
+    failures = Counter()
+    for _ in range(3):
+        lp.solve_lp(program(3), basis="old", failures=failures)
+    assert set(failures.values()) == {3}
+    failures.update(dict.fromkeys(("_hot_dense", "_cold_highs"), -3))
+    tried.clear()
+    lp.solve_lp(program(3), basis="old", failures=failures)
+    order = [HOT_DENSE, COLD[1], HOT_HIGHS, COLD[0], COLD[2], COLD[3]]
+    assert [call[:2] for call in tried] == order
+    monkeypatch.setattr(lp, "solve_highs", lambda *args, **kwargs: "solved")
+    assert lp.solve_lp(program(3), failures=failures) == "solved"
+    assert failures["_cold_highs"] == 0
+    assert failures["_hot_dense"] == 2
 
 
 def test_a_deadline_shortens_every_try(tried):

@@ -2,12 +2,14 @@
 
 Our dense dual simplex and HiGHS check each other's failures: whichever is the better bet for
 the size goes first, and any breakdown, wrong status or delay hands the LP to the next rung.
-None of them is believed: the gap is recomputed from the data by whoever calls.
+None of them is believed: the gap is recomputed from the data by whoever calls. Rungs that failed
+on some LPs of a kind in a row come last on the next.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from ._highs import solve_highs
@@ -23,6 +25,8 @@ COLD_SECONDS = 120.0
 #: A healthy solve needs about as many pivots as there are rows and columns, and each touches
 #: every entry about once. Ten times that many nanoseconds, and it is lost.
 SECONDS_PER_TOUCH = 1e-8
+#: A rung that failed so often in a row comes after the others.
+OFTEN = 3
 
 Rung = Callable[[LinearProgram, Basis | None, float], LPResult | None]
 
@@ -41,6 +45,10 @@ def _hot_compiled(lp: LinearProgram, basis: Basis | None, end: float) -> LPResul
 
 def _cold_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
     return solve_dense(lp, deadline=end)
+
+
+def _cold_compiled(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+    return solve_dense(lp, deadline=end, compiled=True)
 
 
 def _cold_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
@@ -62,20 +70,28 @@ def solve_lp(
     deadline: float | None = None,
     may_be_infeasible: bool = False,
     compiled: bool = False,
+    failures: Counter[str] | None = None,
 ) -> LPResult | None:
     """Return the answer of the first rung that has one; None when all failed or time is up.
 
     ``may_be_infeasible`` says that a claim of infeasibility may be true; it then ends the
     climb. Otherwise such a claim is a failure like any other. ``compiled`` allows numba.
+    ``failures`` counts, for LPs of one kind, how often each rung failed in a row.
     """
     first: tuple[Rung, ...] = (_hot_highs, _hot_dense)
     if compiled:
         first = (_hot_compiled, _hot_highs)
     elif len(lp.row_lower) >= DENSE_ROWS:
         first = (_hot_dense, _hot_highs)
+    dense = _cold_compiled if compiled else _cold_dense
+    failed = Counter() if failures is None else failures
+    rungs = sorted(
+        (*first, dense, _cold_highs, _primal_highs, _interior_highs),
+        key=lambda rung: failed[rung.__name__] >= OFTEN,
+    )
     n_rows, n_columns = lp.matrix.shape
     enough = max(LEAST_SECONDS, SECONDS_PER_TOUCH * (n_rows + n_columns) * n_rows * n_columns)
-    for rung in (*first, _cold_dense, _cold_highs, _primal_highs, _interior_highs):
+    for rung in rungs:
         seconds = min(enough, HOT_SECONDS if rung in first else COLD_SECONDS)
         end = time.perf_counter() + seconds
         if deadline is not None:
@@ -89,7 +105,9 @@ def solve_lp(
         except Exception:  # a breakdown of any kind is this rung's alone
             result = None
         if result is not None:
+            failed[rung.__name__] = 0
             return result
+        failed[rung.__name__] += 1
         if deadline is not None and time.perf_counter() >= deadline:
             return None
     return None

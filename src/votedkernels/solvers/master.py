@@ -21,6 +21,7 @@ that are good, if not proved to be.
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,7 @@ class Master:
         self.u = problem.w.copy()
         self.settled = False
         self.coarseness = 0  # which of the units of u is used
+        self.failures: Counter[str] = Counter()  # of LP methods, in a row
         # Values of the pool's columns, shape (n_pool, n_stored), on the rows stored so far.
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
         self._where = np.full(n, -1, np.intp)
@@ -232,12 +234,14 @@ class Master:
                 deadline=self.deadline,
                 may_be_infeasible=len(fixed) > 0,
                 compiled=problem.gram.is_compiled,
+                failures=self.failures,
             )
             if result is not None:
                 break
             if len(fixed) or self.coarseness + 1 >= len(units) or self._out_of_time():
                 return None
             self.coarseness += 1
+            self.failures.clear()
         result = solve_basis(lp, result)
         self.column_status[:] = LOWER
         self.column_status[fixed] = UPPER
