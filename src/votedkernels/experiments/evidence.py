@@ -14,7 +14,8 @@ from .records import RecordError, iterate_records, read_header
 Record = dict[str, Any]
 
 FAMILIES = ("polynomial", "gaussian", "peers")
-PEERS = {
+#: Other classifiers, as people call them.
+PEER_NAMES = {
     "svc-gaussian": "SVC, Gaussian",
     "logistic-regression": "logistic regression",
     "hist-gradient-boosting": "gradient boosting",
@@ -103,7 +104,7 @@ def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
 
 def name_of(algorithm: str) -> str:
     """Return an algorithm as the paper calls it, or as people do, or its own name."""
-    return {**PEERS, **NAMES}.get(algorithm, algorithm)
+    return {**PEER_NAMES, **NAMES}.get(algorithm, algorithm)
 
 
 def describe_missing(records: Sequence[Record]) -> list[str]:

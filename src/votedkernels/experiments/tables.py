@@ -140,12 +140,8 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
     """Return how fits ended, and what they cost."""
     rows = []
     for e in count_endings(records, group):
-        seconds = sum(
-            r.get("fit_seconds") or 0.0
-            for r in records
-            if (r["family"], r["scaling"], r["algorithm"])
-            == (group.family, group.scaling, e.algorithm)
-        )
+        mine = _records_of(records, group, e.algorithm, group.datasets)
+        seconds = sum(r.get("fit_seconds") or 0.0 for r in mine)
         rows.append(
             (
                 text_cell(name_of(e.algorithm)),
@@ -215,12 +211,7 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
         for algorithm, error in errors.items():
             if error is None:
                 continue
-            mine = [
-                r
-                for r in records
-                if (r["family"], r["scaling"]) == (group.family, group.scaling)
-                and (r["dataset"], r["algorithm"]) == (dataset, algorithm)
-            ]
+            mine = _records_of(records, group, algorithm, [dataset])
             support = group.support(dataset, algorithm)
             best = round(error.mean, ERROR_DIGITS) == least
             rows.append(
@@ -257,13 +248,7 @@ def tabulate_peers_in_short(
     rows = []
     for i in order:
         algorithm = group.algorithms[i]
-        mine = [
-            r
-            for r in records
-            if (r["family"], r["scaling"], r["algorithm"])
-            == (group.family, group.scaling, algorithm)
-            and r["dataset"] in whole
-        ]
+        mine = _records_of(records, group, algorithm, whole)
         support = _means(group.support, whole, algorithm)
         by_run = float(np.mean(_means(per_run.error, whole, algorithm)))
         rows.append(
@@ -290,6 +275,17 @@ def tabulate_peers_in_short(
         note=f"Over {len(whole)} data sets. Seconds are means over runs, for all settings of a run "
         "together.",
     )
+
+
+def _records_of(
+    records: Sequence[Record], group: Group, algorithm: str, datasets: Sequence[str]
+) -> list[Record]:
+    about = (group.family, group.scaling, algorithm)
+    return [
+        r
+        for r in records
+        if (r["family"], r["scaling"], r["algorithm"]) == about and r["dataset"] in datasets
+    ]
 
 
 def _means(
