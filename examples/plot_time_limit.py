@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from votedkernels import Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
+from votedkernels.exceptions import FitLimitError
 
 X, y = make_waveform(300, random_state=0)
 X = (X - X.mean(axis=0)) / X.std(axis=0) / X.shape[1] ** 0.5
@@ -27,14 +28,18 @@ VotedKernelClassifier(solver="coordinate-descent").fit(X[:50], y[:50])
 
 # %%
 # Where the time is up ``stop_reason_`` is ``"time-limit"``, and a warning says what the certificate
-# says.
+# says. A limit too short for any vote is an error.
 
-limits = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-objectives, bounds = [], []
+limits, objectives, bounds = [], [], []
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
-    for limit in limits:
-        model.set_params(time_limit=limit).fit(X, y)
+    for limit in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
+        try:
+            model.set_params(time_limit=limit).fit(X, y)
+        except FitLimitError as error:
+            print(f"{limit} s: {error}")
+            continue
+        limits.append(limit)
         objectives.append(model.objective_)
         bounds.append(model.dual_bound_)
         print(f"{limit} s: {model.stop_reason_}, gap {model.dual_gap_ / model.objective_:.1%}")

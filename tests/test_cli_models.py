@@ -150,9 +150,32 @@ def test_fit_can_choose_the_penalties(call, train, tmp_path):
 
 def test_what_a_user_must_know_of_the_fit_is_told(call, train, tmp_path):
     args = ("--target", "class", "--drop", "id", "--kernels", "gaussian", "--l1-penalty", 100)
-    code, _, err = call("fit", train, *args, "--model", tmp_path / "m.safetensors")
+    code, _, err = call("fit", train, *args, "--model", tmp_path / "m.safetensors", "--allow-empty")
     assert code == 0
     assert "note: The penalties are so large that no kernel gets a weight" in err
+
+
+def test_an_empty_model_is_not_saved_unless_asked_for(call, train, tmp_path):
+    path = tmp_path / "m.safetensors"
+    args = ("--target", "class", "--drop", "id", "--kernels", "gaussian", "--l1-penalty", 100)
+    code, out, err = call("fit", train, *args, "--model", path)
+    assert code == 2
+    assert out == ""
+    assert "no kernel got a weight" in err.splitlines()[-1]
+    assert "--allow-empty" in err.splitlines()[-1]
+    assert not path.exists()
+    assert call("fit", train, *args, "--model", path, "--allow-empty")[0] == 0
+    assert path.exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--cv",)], ids=["plain", "search"])
+def test_a_limit_too_short_for_a_model_is_an_error(call, train, tmp_path, more):
+    path = tmp_path / "m.safetensors"
+    args = ("--target", "class", "--drop", "id", "--time-limit", "1e-6", *more)
+    code, _, err = call("fit", train, *args, "--model", path)
+    assert code == 2
+    assert "give a larger time_limit" in err.splitlines()[-1]
+    assert not path.exists()
 
 
 # -- predict ------------------------------------------------------------------------------
@@ -474,6 +497,7 @@ def test_bad_tables(call, model, tmp_path, name):
             ["--target", "class", "--drop", "id", "--scaling", "none"],
             "overflow",
         ),
+        (table(), ["--target", "class", "--time-limit", "0"], "0.0 is not in the range x>0"),
         (table(), [], "Missing option '--target'"),
     ],
     ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else "",

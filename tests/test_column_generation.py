@@ -135,7 +135,9 @@ def test_a_twentieth_of_many_centres_are_candidates(monkeypatch):
 def test_a_part_of_the_rows_is_asked_first_where_there_is_no_start(monkeypatch, solver):
     module = import_module(f"votedkernels.solvers.{solver}")
     asked = []
-    monkeypatch.setattr(module, "solve_subsample", lambda *args, smallest: asked.append(smallest))
+    monkeypatch.setattr(
+        module, "solve_subsample", lambda *args, smallest, **_: asked.append(smallest)
+    )
     problem, solve = make_problem(40), getattr(module, f"solve_by_{solver}")
     solution = solve(problem, tol=1e-6)
     assert asked == [module.SMALLEST_SUBSAMPLE]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from votedkernels import (
@@ -19,6 +18,7 @@ from votedkernels import (
     voted_kernel_path,
 )
 from votedkernels.certificate import extended_values, rounding_error, verify
+from votedkernels.exceptions import FitLimitError
 from votedkernels.kernels import Gram
 from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import SOLVERS, solve_by_column_generation, solve_by_coordinate_descent
@@ -359,11 +359,10 @@ def test_a_kernel_without_l1_penalty_is_refused():
         hybrid(complexity_penalty=0.0, l1_penalty=0.0).fit(*moons())
 
 
-def test_a_time_limit_leaves_a_model():
+def test_limits_leave_a_model_or_raise():
     X, y = moons(300)
-    with pytest.warns(ConvergenceWarning, match="time-limit"):
-        model = hybrid(time_limit=0.0, complexity=np.ones(7)).fit(X, y)
-    assert model.objective_ <= 1
+    with pytest.raises(FitLimitError, match="time_limit"):
+        hybrid(time_limit=1e-6, complexity=np.ones(7)).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert hybrid(max_iter=1).fit(X, y).stop_reason_ == "max-iter"

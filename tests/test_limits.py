@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.complexity import ComplexityMeasure
 from votedkernels.datasets import make_waveform
+from votedkernels.exceptions import FitLimitError
 
 
 def noise(m, n_features=24):
@@ -32,6 +33,15 @@ def fit_seconds(model, X, y):
     return time.perf_counter() - started
 
 
+def check_that_nothing_is_learned(model, X, y):
+    """The limit is kept, and an error says that there is no model."""
+    started = time.perf_counter()
+    with pytest.raises(FitLimitError, match=r"time_limit=.* ended the fit.*larger time_limit"):
+        model.fit(X, y)
+    assert time.perf_counter() - started <= 1.2 * model.time_limit + 1.0
+    assert not hasattr(model, "term_weights_")
+
+
 def check_time_limit(model, X, y, n_problems=1):
     # A busy machine may delay a run; three in a row it does not.
     limit = 1.2 * model.time_limit + 0.3
@@ -46,7 +56,7 @@ def check_time_limit(model, X, y, n_problems=1):
     assert model.predict(X[:5]).shape == (5,)
 
 
-@pytest.mark.parametrize("time_limit", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("time_limit", [0.3, 1.0])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_time_limit(time_limit, fit_intercept):
     model = VotedKernelClassifier(
@@ -58,18 +68,19 @@ def test_time_limit(time_limit, fit_intercept):
     check_time_limit(model, *noise(1500))
 
 
-@pytest.mark.parametrize("time_limit", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("time_limit", [0.3, 1.0])
 def test_time_limit_of_the_whole_lp(time_limit):
     model = VotedKernelClassifier(
         complexity_penalty=1e-4, l1_penalty=1e-5, solver="lp", time_limit=time_limit
     )
-    check_time_limit(model, *noise(450))
+    check_that_nothing_is_learned(model, *noise(450))
 
 
 @pytest.mark.parametrize("memory_limit", [None, "100MB"], ids=["kept", "in blocks"])
 def test_time_limit_with_many_rows(memory_limit):
     # One pass over all columns takes longer than the limit.
     X, y = make_waveform(10_000, random_state=0)
+    VotedKernelClassifier(max_iter=1, memory_limit=memory_limit).fit(X, y)  # load what is compiled
     model = VotedKernelClassifier(
         complexity_penalty=1e-4, l1_penalty=1e-5, time_limit=0.5, memory_limit=memory_limit
     )
@@ -78,8 +89,23 @@ def test_time_limit_with_many_rows(memory_limit):
 
 def test_time_limit_with_slow_complexities():
     X, y = make_waveform(6_000, random_state=0)
-    model = VotedKernelClassifier([Polynomial(), Gaussian()], complexity="massart", time_limit=0.5)
-    check_time_limit(model, X, y)
+    model = VotedKernelClassifier([Polynomial(), Gaussian()], complexity="massart", time_limit=0.3)
+    check_that_nothing_is_learned(model, X, y)
+
+
+def test_too_small_a_limit_is_an_error_and_leaves_the_last_model():
+    X, y = make_waveform(200, random_state=0)
+    model = VotedKernelClassifier().fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(FitLimitError):
+        model.set_params(time_limit=1e-6).fit(X[:, :5], y)
+    assert vars(model) == before | {"time_limit": 1e-6}
+
+
+@pytest.mark.parametrize("time_limit", [0, 0.0, -1, "1s", True])
+def test_a_limit_of_no_time_is_refused(time_limit):
+    with pytest.raises(ValueError, match="time_limit must be a number of seconds > 0"):
+        VotedKernelClassifier(time_limit=time_limit).fit(*make_waveform(40, random_state=0))
 
 
 def test_time_limit_is_for_all_classes_together():

@@ -264,8 +264,15 @@ def test_a_search_comes_back_as_the_classifier_it_chose(path):
 def test_a_fit_that_was_stopped_can_be_saved(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = VotedKernelClassifier(time_limit=0.0).fit(X, THREE)
-    model.complexities_ = np.full(10, np.nan)  # as when time was over before they were measured
+        model = VotedKernelClassifier(l1_penalty=1e-6, tol=1e-12, max_iter=1).fit(X, THREE)
+    assert model.stop_reason_ == "max-iter"
+    save_model(model, path)
+    assert_same_model(load_model(path), model, NEW)
+
+
+def test_numbers_that_are_none_can_be_saved(path):
+    model = VotedKernelClassifier().fit(X, THREE)
+    model.complexities_ = np.full(10, np.nan)
     save_model(model, path)
     assert_same_model(load_model(path), model, NEW)
     assert read_summary(path)["kernels"][0]["complexity"] is None

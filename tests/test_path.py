@@ -105,7 +105,7 @@ def test_bad_input_is_refused_before_work(data, params, message):
 
 
 def test_time_limit_leaves_the_empty_vote_where_it_was_not_reached(data):
-    path = voted_kernel_path(*data, time_limit=0.0)
+    path = voted_kernel_path(*data, time_limit=1e-6)
     assert (path.objectives <= 1 + 1e-12).all()
     assert (path.stop_reasons == "time-limit").any()
 

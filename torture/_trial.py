@@ -2,9 +2,28 @@
 
 import argparse
 import json
+import os
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
+
+
+def capture_foreign_output():
+    """Send what is not printed by this Python process to a file; return the file's path.
+
+    Compiled libraries, and processes that are started later, write to the file descriptors 1 and
+    2. Python's own streams get copies of these, so that only others write to the file.
+    """
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        getattr(sys, name).flush()
+        setattr(sys, name, os.fdopen(os.dup(number), "w", 1, encoding="utf-8"))
+    handle, path = tempfile.mkstemp(prefix="foreign-output-")
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+    os.close(handle)
+    return Path(path)
 
 
 @dataclass
@@ -34,6 +53,7 @@ class Trial:
         parser.add_argument("--seed", type=int, default=0)
         self.options = parser.parse_args()
         self.started = self._told = time.perf_counter()
+        self._foreign = capture_foreign_output()
 
     def count(self, n_cases):
         """Return how many of so many cases are to be done."""
@@ -53,6 +73,10 @@ class Trial:
 
     def end(self, shown):
         """Print the line of JSON and leave: with exit code 0 if nothing failed."""
+        printed = self._foreign.read_text(errors="replace").strip()
+        if printed:
+            self.fail(f"printed past Python: {printed[:300]!r}")
+        self._foreign.unlink()
         result = {
             "number": self.number,
             "what": self.what,

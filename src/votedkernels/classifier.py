@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 from .distributed import is_dask, prepare_training
-from .fitted import describe_solutions, warn_user
+from .fit_attempt import FitAttempt
+from .fitted import check_limits, describe_solutions, warn_user
 from .named_families import NamedFamiliesMixin
 from .problem import Problem
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -188,7 +190,7 @@ class VotedKernelClassifier(
         started = time.perf_counter()
         check_parameters(self, SOLVERS)
         deadline = None if self.time_limit is None else started + self.time_limit
-        with single_blas_thread():
+        with FitAttempt(self) as attempt, single_blas_thread():
             options: dict[str, Any] = {"deadline": deadline}
             prepare = prepare_training if is_dask(X) else Training.prepare
             if self.solver == "lp" and not is_dask(X):
@@ -202,13 +204,16 @@ class VotedKernelClassifier(
             def describe(partial: list[Solution]) -> dict[str, Any]:
                 return describe_solutions(training, problems, partial)
 
+            progress = FitProgress(self, len(problems), X, y)
             try:
-                progress = FitProgress(self, len(problems), X, y)
                 self._solve(problems, solutions, deadline, progress, describe)
-            finally:  # Ctrl-C too leaves the best model so far, and goes on
-                self.__dict__.update(describe(solutions))
+            except KeyboardInterrupt:
+                attempt.keep(describe(solutions))
+                raise
+            check_limits(self, solutions)
+            attempt.publish(describe(solutions))
             progress.end()
-        warn_user(problems, solutions, self.tol)
+            warn_user(problems, solutions, self.tol)
         return self
 
     def _solve(
@@ -225,20 +230,53 @@ class VotedKernelClassifier(
             def so_far(state: Round, number: int = number) -> dict[str, Any]:
                 return describe([*solutions[:number], state.solution, *solutions[number + 1 :]])
 
-            try:
-                solutions[number] = solve_problem(
-                    self.solver,
-                    problem,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    deadline=deadline,
-                    on_round=progress.begin_problem(f"problem {number}", so_far),
-                )
-            except SolverInterrupted as stop:
-                solutions[number] = stop.solution
-                raise KeyboardInterrupt from None
+            on_round = progress.begin_problem(f"problem {number}", so_far)
+            end = share_of_time(deadline, len(problems) - number)
+            self._solve_one(problem, number, solutions, end, on_round=on_round)
             if progress.end_problem():
-                break
+                return
+        # Problems that were stopped at their share of the time get what the others have left.
+        late = [n for n, solution in enumerate(solutions) if solution.stop_reason == "time-limit"]
+        for place, number in enumerate(late):
+            if deadline is None or time.perf_counter() >= deadline:
+                return
+            end = share_of_time(deadline, len(late) - place)
+            options = {"start": solutions[number].terms}
+            if problems[number].continuum is not None:  # its terms are of other widths
+                options = {}
+            self._solve_one(problems[number], number, solutions, end, **options)
+
+    def _solve_one(
+        self,
+        problem: Problem,
+        number: int,
+        solutions: list[Solution],
+        deadline: float | None,
+        **options: Any,
+    ) -> None:
+        """Solve one problem until a deadline; Ctrl-C leaves its best solution in the list."""
+        try:
+            found = solve_problem(
+                self.solver,
+                problem,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                deadline=deadline,
+                **options,
+            )
+        except SolverInterrupted as stop:
+            solutions[number] = stop.solution
+            raise KeyboardInterrupt from None
+        if found.objective <= solutions[number].objective:
+            solutions[number] = replace(found, n_iter=found.n_iter + solutions[number].n_iter)
+
+
+def share_of_time(deadline: float | None, n_left: int) -> float | None:
+    """Return when the first of so many problems must end for each to get as much time."""
+    if deadline is None:
+        return None
+    now = time.perf_counter()
+    return now + (deadline - now) / n_left
 
 
 def _unsolved(problem: Problem) -> Solution:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -23,13 +23,16 @@ from sklearn.utils.metadata_routing import (
 )
 
 from .classifier import VotedKernelClassifier
+from .cv_results import best_candidate, tabulate_candidates
 from .distributed import refuse_dask
-from .fold_scores import FoldResult, score_fold
+from .exceptions import FitLimitError
+from .fit_attempt import FitAttempt, fitted_attributes
+from .fold_scores import FoldResult, Schedule, score_fold
 from .kernel_path import refuse_continuum
 from .kernels import clone_families
 from .kernels.base import count_rows
 from .named_families import NamedFamiliesMixin
-from .path import DEFAULT_PENALTIES
+from .path import DEFAULT_PENALTIES, walk_outwards
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .readable import ReadableAttributesMixin
 from .solvers import SOLVERS
@@ -44,9 +47,8 @@ from .validation import (
 )
 from .voting import VoteMixin
 
-#: Scores that differ by less are equal: neither rounding nor one row in a million should move
-#: the choice to smaller penalties.
-SAME_SCORE = 1e-6
+#: Seconds that the last fit gets where none are left, to raise its error.
+SHORTEST = 1e-3
 #: Parameters handed on to `VotedKernelClassifier` as they are.
 SHARED_PARAMETERS = (
     "centers",
@@ -90,7 +92,9 @@ class VotedKernelClassifierCV(
     centers, fit_intercept, class_weight, tol, max_iter, memory_limit, random_state
         As for `VotedKernelClassifier`.
     time_limit : float, default=None
-        Seconds of wall time for the whole call of fit.
+        Seconds of wall time for the whole call of fit. The search then begins with the penalties
+        nearest to the defaults of `VotedKernelClassifier`, goes on to others while there is time,
+        and leaves some for the last fit. `FitLimitError` is raised where no vote was found.
     n_jobs : int, default=None
         Processes for folds; None is 1.
 
@@ -104,7 +108,9 @@ class VotedKernelClassifierCV(
     best_index_ : int
         Its place in ``cv_results_``.
     cv_results_ : dict of arrays
-        As `GridSearchCV` has it, with ``mean_n_support`` beside the scores.
+        As `GridSearchCV` has it, with ``mean_n_support`` beside the scores. Candidates that
+        the time limit left unsolved in a fold (``n_solved_splits`` counts the others) have NaN
+        for scores, and are not chosen.
     complexity_penalty_, l1_penalty_ : float
         The penalties chosen.
     n_splits_ : int
@@ -177,7 +183,7 @@ class VotedKernelClassifierCV(
         -------
         self
         """
-        end = None if self.time_limit is None else time.time() + self.time_limit
+        started = time.time()
         lambdas = check_penalties(
             self.complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES
         )
@@ -190,46 +196,66 @@ class VotedKernelClassifierCV(
             refuse_continuum(estimator.kernels, "VotedKernelClassifierCV")
         refuse_dask(X, "VotedKernelClassifierCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
-        X = validate_rows(self, X, families, reset=True)
-        classes, codes = validate_labels(X, y)
-        y = classes[codes]
-        if sample_weight is not None:
-            sample_weight = validate_weights(sample_weight, X, codes)
-        routed = self._route(sample_weight, params)
-        if self.scoring is None and self.class_weight is not None:
-            routed.scorer.score = self._weigh_scores(classes, codes, routed.scorer.score)
-        cv = check_cv(self.cv, codes, classifier=True)
-        splits = list(cv.split(np.zeros((count_rows(X), 1)), codes, **routed.splitter.split))
-        scorer = check_scoring(alternatives[0][1], scoring=self.scoring)
-        progress = FitProgress(self, len(alternatives) * len(splits) + 1, X, y)
-        jobs = (
-            delayed(score_fold)(
-                estimator, X, y, sample_weight, split, lambdas, betas, scorer,
-                routed.scorer.score, end,
-            )
-            for _, estimator in alternatives
-            for split in splits
-        )  # fmt: skip
+        with FitAttempt(self) as attempt:
+            X = validate_rows(self, X, families, reset=True)
+            classes, codes = validate_labels(X, y)
+            y = classes[codes]
+            if sample_weight is not None:
+                sample_weight = validate_weights(sample_weight, X, codes)
+            routed = self._route(sample_weight, params)
+            if self.scoring is None and self.class_weight is not None:
+                routed.scorer.score = self._weigh_scores(classes, codes, routed.scorer.score)
+            cv = check_cv(self.cv, codes, classifier=True)
+            splits = list(cv.split(np.zeros((count_rows(X), 1)), codes, **routed.splitter.split))
+            scorer = check_scoring(alternatives[0][1], scoring=self.scoring)
+            progress = FitProgress(self, len(alternatives) * len(splits) + 1, X, y)
+            schedule = None
+            if self.time_limit is not None:
+                n_folds, n_workers = len(alternatives) * len(splits), effective_n_jobs(self.n_jobs)
+                schedule = Schedule(started, self.time_limit, n_folds, n_workers)
+            jobs = (
+                delayed(score_fold)(
+                    estimator, X, y, sample_weight, split, lambdas, betas, scorer,
+                    routed.scorer.score, schedule, number,
+                )
+                for number, ((_, estimator), split) in enumerate(product(alternatives, splits))
+            )  # fmt: skip
+            folds = self._run(jobs, schedule, progress)
+            self.n_splits_ = len(splits)
+            tried = {
+                named.get("kernels"): fold.n_kernels
+                for (named, _), fold in zip(alternatives, folds[:: len(splits)], strict=True)
+            }
+            self.n_kernels_tried_ = sum(tried.values())
+            points = [
+                named | {"complexity_penalty": float(lam), "l1_penalty": float(beta)}
+                for (named, _), lam, beta in product(alternatives, lambdas, betas)
+            ]
+            self.cv_results_ = tabulate_candidates(points, folds, len(splits))
+            chosen = self._choose(alternatives, walk_outwards(lambdas, betas)[0])
+            self._warn(folds)
+            if self.refit:
+                self._refit(chosen, X, y, sample_weight, schedule, attempt)
+            else:
+                self.classes_ = classes
+            self._chosen = chosen
+            progress.end()
+        return self
+
+    def _run(
+        self, jobs: Iterable[Any], schedule: Schedule | None, progress: FitProgress
+    ) -> list[FoldResult]:
+        """Run the folds; those that cannot matter any more are left out, and stand as unsolved."""
         folds: list[FoldResult] = []
         for fold in _parallel(self.n_jobs)(jobs):
             progress.begin_problem(f"fold {len(folds)}", lambda state: {})
             folds.append(fold)
             progress.end_problem()
-        self.n_splits_ = len(splits)
-        tried = {
-            named.get("kernels"): folds[number * len(splits)].n_kernels
-            for number, (named, _) in enumerate(alternatives)
-        }
-        self.n_kernels_tried_ = sum(tried.values())
-        self.cv_results_ = self._tabulate(alternatives, folds, lambdas, betas)
-        self._choose(alternatives)
-        self._warn(folds)
-        if self.refit:
-            self._refit(X, y, sample_weight, end)
-        else:
-            self.classes_ = classes
-        progress.end()
-        return self
+            if schedule is not None and schedule.n_workers == 1 and not fold.solved.any():
+                break
+        if schedule is not None:
+            folds += [folds[-1]] * (schedule.n_folds - len(folds))
+        return folds
 
     def _alternatives(self) -> Iterator[tuple[dict[str, Any], VotedKernelClassifier]]:
         """Give (names of the choice, unfitted classifier) for every kernels and complexity."""
@@ -302,81 +328,95 @@ class VotedKernelClassifierCV(
             )
         )
 
-    def _tabulate(
+    def _choose(
         self,
         alternatives: list[tuple[dict[str, Any], VotedKernelClassifier]],
-        folds: list[FoldResult],
-        lambdas: Any,
-        betas: Any,
-    ) -> dict[str, Any]:
-        """Return the scores in the form of `GridSearchCV`."""
-        points = [
-            named | {"complexity_penalty": float(lam), "l1_penalty": float(beta)}
-            for named, _ in alternatives
-            for lam in lambdas
-            for beta in betas
-        ]
+        usual: tuple[int, int],
+    ) -> VotedKernelClassifier:
+        """Choose a candidate, and return the classifier that has its kernels and complexity.
 
-        def collect(name: str) -> Any:
-            """Values by (point, fold)."""
-            values = np.stack([getattr(fold, name) for fold in folds])
-            by_alternative = values.reshape(len(alternatives), self.n_splits_, -1)
-            return by_alternative.transpose(0, 2, 1).reshape(len(points), self.n_splits_)
-
-        scores, n_support, seconds = collect("scores"), collect("n_support"), collect("seconds")
-        results: dict[str, Any] = {"params": points}
-        for name in points[0]:
-            results[f"param_{name}"] = np.array([point[name] for point in points])
-        for split in range(self.n_splits_):
-            results[f"split{split}_test_score"] = scores[:, split]
-        results["mean_test_score"] = scores.mean(axis=1)
-        results["std_test_score"] = scores.std(axis=1)
-        rounded = np.round(results["mean_test_score"] / SAME_SCORE)
-        results["rank_test_score"] = 1 + (rounded[None, :] > rounded[:, None]).sum(axis=1)
-        results["mean_n_support"] = n_support.mean(axis=1)
-        results["mean_fit_time"] = seconds.mean(axis=1)
-        results["max_relative_gap"] = collect("relative_gaps").max(axis=1)
-        return results
-
-    def _choose(self, alternatives: list[tuple[dict[str, Any], VotedKernelClassifier]]) -> None:
+        Where time did not suffice to solve any in all folds, it is the ``usual`` pair.
+        """
         results = self.cv_results_
         mean = results["mean_test_score"]
-        if not np.isfinite(mean).any():
+        if results["n_solved_splits"].max() < self.n_splits_:
+            self.best_index_ = self._without_search(usual)
+        elif not np.isfinite(mean).any():
             raise ValueError("Every score is NaN; look at the scorer and the folds.")
-        best = np.nanmax(mean)
-        allowed, order = best - SAME_SCORE, [np.zeros(len(mean))]
-        if self.prefer == "sparse":
-            top = int(np.nanargmax(mean))
-            spread = results["std_test_score"][top] / np.sqrt(max(1, self.n_splits_ - 1))
-            allowed, order = best - spread - SAME_SCORE, [results["mean_n_support"]]
-        candidates = np.flatnonzero(mean >= allowed)
-        keys = (-results["param_l1_penalty"], -results["param_complexity_penalty"], *order)
-        self.best_index_ = int(candidates[np.lexsort([key[candidates] for key in keys])[0]])
+        else:
+            self.best_index_ = best_candidate(results, self.n_splits_, self.prefer)
         self.best_params_ = results["params"][self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
         self.complexity_penalty_ = self.best_params_["complexity_penalty"]
         self.l1_penalty_ = self.best_params_["l1_penalty"]
         names = {key: self.best_params_.get(key) for key in alternatives[0][0]}
-        self._chosen = next(estimator for named, estimator in alternatives if named == names)
+        return next(estimator for named, estimator in alternatives if named == names)
 
-    def _refit(self, X: Any, y: Any, sample_weight: Any, end: float | None) -> None:
-        model = clone(self._chosen).set_params(
+    def _without_search(self, usual: tuple[int, int]) -> int:
+        """Return the usual pair, the first of the walk; raise where nothing would come of it."""
+        if not self.refit:
+            raise FitLimitError(
+                f"time_limit={self.time_limit!r} ended the search before any pair of penalties "
+                "was solved in all folds; give a larger time_limit."
+            )
+        index = usual[0] * len(np.unique(self.cv_results_["param_l1_penalty"])) + usual[1]
+        params = self.cv_results_["params"][index]
+        warnings.warn(
+            f"time_limit={self.time_limit!r} ended the search before any pair of penalties was "
+            "solved in all folds. The model has the pair next to the defaults of "
+            f"VotedKernelClassifier, complexity_penalty={params['complexity_penalty']:g} and "
+            f"l1_penalty={params['l1_penalty']:g}; best_score_ is NaN.",
+            ConvergenceWarning,
+            stacklevel=user_stacklevel(),
+        )
+        return index
+
+    def _refit(
+        self,
+        chosen: VotedKernelClassifier,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        schedule: Schedule | None,
+        attempt: FitAttempt,
+    ) -> None:
+        model = clone(chosen).set_params(
             complexity_penalty=self.complexity_penalty_,
             l1_penalty=self.l1_penalty_,
-            time_limit=None if end is None else max(0.0, end - time.time()),
+            time_limit=None if schedule is None else max(SHORTEST, schedule.end - time.time()),
         )
-        model.fit(X, y, sample_weight)
-        fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
-        self.__dict__.update(fitted)
+        try:
+            model.fit(X, y, sample_weight)
+        except KeyboardInterrupt:
+            self._chosen = chosen
+            attempt.keep(fitted_attributes(model))
+            raise
+        except FitLimitError as error:
+            limit = "max_iter" if schedule is None else "time_limit"
+            raise FitLimitError(
+                f"{limit}={getattr(self, limit)!r} left no time to fit a model with the penalties "
+                f"chosen; give a larger {limit}."
+            ) from error
+        attempt.publish(fitted_attributes(model))
 
     def _warn(self, folds: list[FoldResult]) -> None:
-        gaps = np.concatenate([fold.relative_gaps.ravel() for fold in folds])
+        gaps = np.concatenate([fold.relative_gaps[fold.solved] for fold in folds])
         late = int((gaps > self.tol).sum())
         if late:
             warnings.warn(
                 f"{late} of {len(gaps)} fits in the search stopped early, with relative duality "
                 f"gaps up to {gaps.max():.2g}, above tol={self.tol:.2g}; "
                 "see cv_results_['max_relative_gap'].",
+                ConvergenceWarning,
+                stacklevel=user_stacklevel(),
+            )
+        n_solved = self.cv_results_["n_solved_splits"]
+        complete = int((n_solved == self.n_splits_).sum())
+        if 0 < complete < len(n_solved):
+            warnings.warn(
+                f"time_limit={self.time_limit!r} ended the search: {complete} of {len(n_solved)} "
+                "candidates were solved in all folds, and the choice is among these; the penalties "
+                "nearest to the defaults come first.",
                 ConvergenceWarning,
                 stacklevel=user_stacklevel(),
             )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .exceptions import FitLimitError
 from .kernels import ContinuousGaussian
 from .kernels.base import FloatArray, IntArray, take_rows
 from .problem import Problem
@@ -16,6 +17,9 @@ from .solution import Solution
 from .solvers import with_widths
 from .stack import user_stacklevel
 from .training import Training
+
+#: The limits that can end a fit, by their stop reason.
+LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter"}
 
 
 def describe_solutions(
@@ -116,6 +120,19 @@ def _constant(solution: Solution, problem: Problem, n_problems: int) -> float:
     if len(terms.kernels) or (problem.fit_intercept and n_problems == 1):
         return terms.intercept
     return float(problem.w @ problem.y)
+
+
+def check_limits(estimator: Any, solutions: list[Solution]) -> None:
+    """Raise where a limit ended a fit before any kernel got a weight: that is no model."""
+    if any(len(solution.terms.kernels) for solution in solutions):
+        return
+    for solution in solutions:
+        if solution.stop_reason in LIMITS and not solution.is_optimal(estimator.tol):
+            parameter = LIMITS[solution.stop_reason]
+            raise FitLimitError(
+                f"{parameter}={getattr(estimator, parameter)!r} ended the fit before any kernel "
+                f"got a weight; give a larger {parameter}, fewer centers, or fewer kernels."
+            )
 
 
 def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
@@ -14,17 +15,52 @@ from sklearn.utils.metaestimators import _safe_split
 from .kernel_path import as_path, solve_grids
 from .kernels import Gram
 from .kernels.base import FloatArray
+from .path import walk_outwards
 from .threads import single_blas_thread
 from .training import Training
 from .validation import validate_rows
 from .voting import classes_of
+
+#: Stop reasons of votes that time did not suffice for.
+UNSOLVED = ("time-limit", "interrupted")
+#: What the last fit, on all rows, may take, in units of the time of a fold. It has a quarter more
+#: rows, and begins without the neighbours that a grid goes through.
+FOLDS_OF_REFIT = 2
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The time of a search, divided among its folds and the last fit.
+
+    Times are those of `time.time`, which processes share.
+    """
+
+    started: float
+    seconds: float
+    n_folds: int
+    n_workers: int
+
+    @property
+    def end(self) -> float:
+        """When all must be done."""
+        return self.started + self.seconds
+
+    def end_of_fold(self, number: int) -> float:
+        """Return when a fold that starts now must end, as a time of `time.perf_counter`."""
+        n_rounds = -(-self.n_folds // self.n_workers)
+        search = self.seconds * n_rounds / (n_rounds + FOLDS_OF_REFIT)
+        left = self.started + search - time.time()
+        rounds_left = -(-(self.n_folds - number) // self.n_workers)
+        return time.perf_counter() + max(0.0, left) / rounds_left
 
 
 @dataclass(frozen=True)
 class FoldResult:
     """Arrays of shape (n_complexity_penalties, n_l1_penalties)."""
 
+    #: NaN where the pair of penalties was not solved in time.
     scores: FloatArray
+    solved: NDArray[np.bool_]
     n_support: FloatArray
     relative_gaps: FloatArray
     seconds: FloatArray
@@ -61,14 +97,17 @@ def score_fold(
     betas: FloatArray,
     scorer: Any,
     score_params: dict[str, Any],
-    end: float | None,
+    schedule: Schedule | None,
+    number: int,
 ) -> FoldResult:
     """Solve the grid on the training rows of a split and score it on its test rows.
 
-    ``end`` is a time of `time.time`, which processes share.
+    With a schedule, whose fold of that number this is, the grid is walked outwards from the usual
+    penalties, as far as there is time.
     """
     started = time.perf_counter()
-    deadline = None if end is None else started + (end - time.time())
+    deadline = None if schedule is None else schedule.end_of_fold(number)
+    order = None if schedule is None else walk_outwards(lambdas, betas)
     estimator = clone(estimator)
     train, test = split
     X_train, y_train = _safe_split(estimator, X, y, train)
@@ -76,22 +115,22 @@ def score_fold(
     weights = None if sample_weight is None else sample_weight[train]
     with single_blas_thread():
         training = Training.prepare(estimator, X_train, y_train, weights, deadline=deadline)
-        grids = solve_grids(training, lambdas, betas, estimator, deadline)
+        grids = solve_grids(training, lambdas, betas, estimator, deadline, order=order)
         path = as_path(training, grids, lambdas, betas)
         decisions = decide(estimator, path, X_test)
     metadata = {name: _subset(value, test, X) for name, value in score_params.items()}
-    scores = np.empty((len(lambdas), len(betas)))
-    for i in range(len(lambdas)):
-        for j in range(len(betas)):
-            model = GridPoint(decisions[:, i, j], path.classes)
-            scores[i, j] = scorer(model, X_test, y_test, **metadata)
+    scores = np.full((len(lambdas), len(betas)), np.nan)
+    solved = np.asarray(np.isin(path.stop_reasons, UNSOLVED, invert=True).all(axis=-1))
+    for i, j in np.argwhere(solved):
+        model = GridPoint(decisions[:, i, j], path.classes)
+        scores[i, j] = scorer(model, X_test, y_test, **metadata)
     with np.errstate(invalid="ignore"):
         relative = np.nan_to_num(path.dual_gaps / path.objectives)
     n_kernels = training.gram.n_kernels
     seconds = np.full(scores.shape, (time.perf_counter() - started) / scores.size)
-    return FoldResult(
-        scores, path.n_support.astype(float), relative.max(axis=-1), seconds, n_kernels
-    )
+    n_support = np.where(solved, path.n_support, np.nan)
+    gaps = np.where(solved, relative.max(axis=-1), np.nan)
+    return FoldResult(scores, solved, n_support, gaps, seconds, n_kernels)
 
 
 def decide(estimator: Any, path: Bunch, X: Any) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from .classifier import VotedKernelClassifier
+from .classifier import VotedKernelClassifier, share_of_time
 from .distributed import refuse_dask
 from .kernels import clone_families
 from .kernels.base import FloatArray, take_rows
@@ -98,9 +98,11 @@ def solve_grids(
     deadline: float | None,
     *,
     pass_over_imprecise: bool = False,
+    order: list[tuple[int, int]] | None = None,
 ) -> list[Grid]:
-    """Solve the grid of every one-vs-rest problem."""
+    """Solve the grid of every one-vs-rest problem; each gets its share of the time."""
     training.gram.work *= len(lambdas) * len(betas)
+    problems = training.problems(float(lambdas[0]), float(betas[0]))
     return [
         solve_grid(
             problem,
@@ -109,10 +111,11 @@ def solve_grids(
             betas,
             tol=estimator.tol,
             max_iter=estimator.max_iter,
-            deadline=deadline,
+            deadline=share_of_time(deadline, len(problems) - number),
             pass_over_imprecise=pass_over_imprecise,
+            order=order,
         )
-        for problem in training.problems(float(lambdas[0]), float(betas[0]))
+        for number, problem in enumerate(problems)
     ]
 
 

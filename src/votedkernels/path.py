@@ -7,7 +7,8 @@ certified gap, like a fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,12 @@ from .solvers import Master, solve_by_column_generation
 
 #: The penalties of the paper's experiments.
 DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+#: The pair that `VotedKernelClassifier` has by default.
+USUAL_PAIR = (1e-2, 3e-3)
+#: How far a decade down is, if one up is 1.
+DOWN = 1.5
+#: What a penalty of 0 is taken for where decades are counted.
+SMALLEST = 1e-20
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,14 @@ def solve_grid(
     max_iter: int | None = None,
     deadline: float | None = None,
     pass_over_imprecise: bool = False,
+    order: Iterable[tuple[int, int]] | None = None,
     on_point: Callable[[Solution], bool] | None = None,
 ) -> Grid:
     """Solve a problem for every pair of penalties.
 
-    The penalties that ``problem`` has are not used. ``on_point`` is called after each pair;
-    true asks to stop, and the pairs not reached keep the empty vote.
+    The penalties that ``problem`` has are not used. ``order`` is that of `walk` by default.
+    ``on_point`` is called after each pair; true asks to stop, and the pairs not reached keep the
+    empty vote, as do those beyond the deadline.
 
     Where double precision fails at a pair, it fails at smaller penalties too, after much longer.
     ``pass_over_imprecise`` gives these the vote of that pair, without a bound.
@@ -68,7 +77,11 @@ def solve_grid(
     shape = (len(complexity_penalties), len(l1_penalties))
     solutions: dict[tuple[int, int], Solution] = {}
     master = Master(problem, deadline=deadline)
-    for i, j in walk(complexity_penalties, l1_penalties):
+    not_reached = "interrupted"
+    for i, j in walk(complexity_penalties, l1_penalties) if order is None else order:
+        if deadline is not None and time.perf_counter() >= deadline:
+            not_reached = "time-limit"
+            break
         penalties = complexity_penalties[i] * complexities + l1_penalties[j]
         at_point = replace(problem, penalties=penalties)
         votes = [
@@ -87,7 +100,7 @@ def solve_grid(
             )
         if on_point is not None and on_point(solutions[i, j]):
             break
-    return _as_grid(problem, shape, solutions)
+    return _as_grid(problem, shape, solutions, not_reached)
 
 
 def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
@@ -107,9 +120,29 @@ def walk(complexity_penalties: FloatArray, l1_penalties: FloatArray) -> Iterator
             yield int(i), int(j)
 
 
+def walk_outwards(
+    complexity_penalties: FloatArray, l1_penalties: FloatArray
+) -> list[tuple[int, int]]:
+    """Return the pairs by their distance from the usual one, in decades, the larger ones first.
+
+    Whatever part of this walk there is time for, it is a sensible search. Smaller penalties take
+    longer, so that a decade down is farther than one up.
+    """
+    decades = np.log10(np.maximum(complexity_penalties, SMALLEST))[:, None]
+    l1_decades = np.log10(np.maximum(l1_penalties, SMALLEST))[None, :]
+    up, l1_up = decades - np.log10(USUAL_PAIR[0]), l1_decades - np.log10(USUAL_PAIR[1])
+    distance = np.maximum(np.maximum(up, -DOWN * up), np.maximum(l1_up, -DOWN * l1_up))
+    order = np.lexsort((-(decades + l1_decades).ravel(), np.round(distance, 9).ravel()))
+    return [(int(i), int(j)) for i, j in zip(*np.divmod(order, len(l1_penalties)), strict=True)]
+
+
 def _as_grid(
-    problem: Problem, shape: tuple[int, int], solutions: dict[tuple[int, int], Solution]
+    problem: Problem,
+    shape: tuple[int, int],
+    solutions: dict[tuple[int, int], Solution],
+    not_reached: str,
 ) -> Grid:
+    """Gather the solutions; pairs without one get the empty vote and that stop reason."""
     n_centers = problem.gram.n_centers
     keys = {at: s.terms.kernels * n_centers + s.terms.centers for at, s in solutions.items()}
     used = np.unique(np.concatenate([np.zeros(0, np.intp), *keys.values()]))
@@ -119,7 +152,7 @@ def _as_grid(
     intercepts = np.full(shape, empty.intercept)
     objectives, dual_bounds = np.full(shape, nothing), np.zeros(shape)
     n_iter = np.zeros(shape, np.intp)
-    stop_reasons = np.full(shape, "interrupted", dtype="<U11")
+    stop_reasons = np.full(shape, not_reached, dtype="<U11")
     for at, solution in solutions.items():
         weights[at][np.searchsorted(used, keys[at])] = solution.terms.weights
         intercepts[at] = solution.terms.intercept

@@ -27,10 +27,10 @@ def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
     if not _is_number(estimator.tol) or not 0 <= estimator.tol < np.inf:
         raise ValueError(f"tol must be a finite number >= 0, got {estimator.tol!r}.")
     if estimator.time_limit is not None and not (
-        _is_number(estimator.time_limit) and estimator.time_limit >= 0
+        _is_number(estimator.time_limit) and estimator.time_limit > 0
     ):
         raise ValueError(
-            f"time_limit must be a number of seconds >= 0, got {estimator.time_limit!r}."
+            f"time_limit must be a number of seconds > 0, got {estimator.time_limit!r}."
         )
     if estimator.max_iter is not None and not (
         isinstance(estimator.max_iter, Integral) and int(estimator.max_iter) >= 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .bounds import GeneralizationBound
@@ -40,6 +41,11 @@ class VoteMixin(ClassifierMixin):
         array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
         """
         check_is_fitted(self)
+        if not hasattr(self, "term_weights_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} was fitted with refit=False, so it has no model to "
+                "predict with; fit it with refit=True."
+            )
         X = validate_rows(self, X, self.kernels_, reset=False)
         centers = self.support_ if self.kernels_[0].pairwise else self.support_vectors_
         gram = Gram(self.kernels_, X, centers, memory_limit=0)

@@ -6,12 +6,14 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 
 import numpy as np
 from _dense import Recorder, Untrue, fit_and_check
 from _trial import Trial
 
 from votedkernels import Polynomial, Similarity, VotedKernelClassifier
+from votedkernels.exceptions import FitLimitError
 from votedkernels.kernels import gram
 
 N_FITS = 120
@@ -224,11 +226,12 @@ def slow(random, recorder):
     X, y = data(random)
     model = model_of(random, sleepy, time_limit=0.5)
     started = time.perf_counter()
-    model.fit(X, y)
+    with suppress(FitLimitError):  # as must be where no vote was found in time
+        model.fit(X, y)
     seconds = time.perf_counter() - started
     if seconds > SECONDS:
         raise Untrue(f"a time limit of 0.5 s took {seconds:.1f} s")
-    if not 0 <= model.dual_bound_ <= model.objective_ <= 1 + 1e-12:
+    if hasattr(model, "objective_") and not 0 <= model.dual_bound_ <= model.objective_ <= 1 + 1e-12:
         raise Untrue(f"bounds {model.dual_bound_} and {model.objective_}")
 
 

@@ -21,6 +21,7 @@ import json, signal, sys, time, warnings
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 import numpy as np
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
+from votedkernels.exceptions import FitLimitError
 warnings.simplefilter("ignore")
 for line in sys.stdin:
     job = json.loads(line)
@@ -31,7 +32,7 @@ for line in sys.stdin:
     model = VotedKernelClassifier(
         kernels, complexity_penalty=1e-5, l1_penalty=1e-6, **job["options"]
     )
-    raised = False
+    raised = too_short = False
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("ready", flush=True)
@@ -42,11 +43,14 @@ for line in sys.stdin:
     except KeyboardInterrupt:
         raised, ended = True, time.time()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    out = {"raised": raised, "ended": ended, "seconds": ended - started,
+    except FitLimitError:
+        too_short, ended = True, time.time()
+    out = {"raised": raised, "too_short": too_short, "ended": ended, "seconds": ended - started,
            "fitted": hasattr(model, "objective_")}
     if out["fitted"]:
         out |= {"reason": model.stop_reason_, "objective": model.objective_,
-                "bound": model.dual_bound_, "predicted": len(model.predict(X[:20]))}
+                "bound": model.dual_bound_, "predicted": len(model.predict(X[:20])),
+                "n_terms": model.term_weights_.shape[1]}
     again = model.set_params(complexity_penalty=1.0, time_limit=None).fit(X[:60], y[:60])
     out["again"] = again.stop_reason_
     print(json.dumps(out), flush=True)
@@ -58,11 +62,12 @@ def main():
         5,
         f"Ctrl-C and time_limit at random moments, {N_EACH} times each",
         f"back within {SECONDS:g} s of the signal, or {FACTOR} times the limit (both + {BUSY} s "
-        "for a busy machine); the estimator usable; objective never above that of no vote",
+        "for a busy machine); the estimator usable; objective never above that of no vote; an "
+        "error where the limit was too short for any vote",
     )
     random = np.random.default_rng((5, trial.options.seed))
     n = trial.count(N_EACH)
-    stopped = {"signal": 0, "limit": 0}
+    stopped, n_short = {"signal": 0, "limit": 0}, 0
     slowest = {"signal": 0.0, "limit": 0.0}
     child = start()
     for number in range(2 * n):
@@ -85,11 +90,13 @@ def main():
         elif result.get("reason") != "optimal":
             stopped[kind] += 1
             slowest[kind] = max(slowest[kind], late)
+            n_short += result["too_short"]
         trial.tell(f"{number + 1} of {2 * n}")
     child.kill()
     trial.end(
         f"{stopped['signal']} fits stopped by Ctrl-C, {slowest['signal']:.2f} s after it at most; "
-        f"{stopped['limit']} by their limit, {slowest['limit']:.2f} s after it at most; all usable"
+        f"{stopped['limit']} by their limit, {slowest['limit']:.2f} s after it at most "
+        f"({n_short} of them too short for any vote, with an error); all usable"
     )
 
 
@@ -145,8 +152,10 @@ def judge(job, result, late, kind):
         return f"the next fit ended as {result['again']}"
     if kind == "signal" and not result["raised"]:
         return "the signal came late" if late < 0 else "Ctrl-C was swallowed"
-    if kind == "limit" and not result["fitted"]:
-        return "no model"
+    if kind == "limit" and result["fitted"] == result["too_short"]:
+        return "no model, or an error beside a model"
+    if result["fitted"] and kind == "limit" and result["n_terms"] == 0:
+        return "a model without votes, and no error"
     if result["fitted"]:
         if not 0 <= result["bound"] <= result["objective"] <= n_problems * (1 + 1e-12):
             return f"bound {result['bound']}, objective {result['objective']}"

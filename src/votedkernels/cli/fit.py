@@ -22,6 +22,7 @@ from votedkernels.cli.console import messages, output, printable
 from votedkernels.cli.kernel_options import HELP, families_of
 from votedkernels.cli.tables import check_names, missing, open_table
 from votedkernels.datasets import DataFileError
+from votedkernels.exceptions import FitLimitError
 
 SCALERS = {
     "standard": StandardScaler,
@@ -75,7 +76,16 @@ MAX_LABEL = 1000
     "--drop", multiple=True, metavar="COLUMN", help="Not a feature; may be given several times."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For the folds.")
-@click.option("--time-limit", type=click.FloatRange(0), help="Seconds, for the whole fit.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds, for the whole fit.",
+)
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Save the model even if no kernel got a weight, so that it predicts one class only.",
+)
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -96,6 +106,7 @@ def fit(
     drop: Sequence[str],
     seed: int,
     time_limit: float | None,
+    allow_empty: bool,
     jobs: int,
 ) -> None:
     """Fit a model on DATA, a table, and save it.
@@ -127,11 +138,16 @@ def fit(
         with showing_rounds(status), telling_warnings():
             try:
                 model.fit(X, y)
-            except ValueError as error:
+            except (ValueError, FitLimitError) as error:
                 raise click.ClickException(f"{data}: {error}") from error
         seconds = time.perf_counter() - started
     first = model if model is classifier else model[0]
     first.feature_names_in_ = np.array(names, dtype=object)
+    if not allow_empty and classifier.term_weights_.shape[1] == 0:
+        raise click.ClickException(
+            f"{data}: no kernel got a weight, so the model would predict the same class for every "
+            "row; it was not saved. Use smaller penalties or --cv, or save it with --allow-empty."
+        )
     save_model(model, model_path)
     output().print(describe_fit(model, classifier, X, y, seconds))
     messages().print(f"The model is {printable(model_path)}.", soft_wrap=True)

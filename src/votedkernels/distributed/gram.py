@@ -78,6 +78,10 @@ class DaskGram(Gram):
     def deadline(self, value: float | None) -> None:
         self.rows.deadline = value
 
+    def until(self, deadline: float | None) -> Gram:
+        """Return itself: the deadline is that of the tasks on the workers."""
+        return self
+
     @property
     def kernels(self) -> tasks.Kernels:
         """What tasks need to know of the kernels."""

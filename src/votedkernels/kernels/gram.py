@@ -28,6 +28,8 @@ FUSED_ROWS = 256
 BASE_ROWS = 256  # of a base that is to be kept; between blocks the deadline is looked at
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
+#: The part of the time until the deadline that may go into bases to keep.
+BASES_SHARE = 0.25
 #: Kernel values (of one pass, for all problems to be solved) from which compiled loops pay.
 FUSED_WORK = 5 * 10**8
 
@@ -169,6 +171,12 @@ class Gram:
     def at_hand(self) -> Gram:
         """Return a copy with all rows and centres in this process."""
         return copy(self)
+
+    def until(self, deadline: float | None) -> Gram:
+        """Return the same with another deadline."""
+        other = copy(self)
+        other.deadline = deadline
+        return other
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Gram:
         """Return the same kernels over some of the rows and centres."""
@@ -356,6 +364,10 @@ class Gram:
         """Return the bases worth keeping, as far as memory allows."""
         bases: list[FloatArray | None] = []
         n_values = self.n_rows * self.n_centers
+        end = np.inf
+        if self.deadline is not None:
+            now = time.perf_counter()
+            end = now + BASES_SHARE * (self.deadline - now)
         for family in self.families:
             size = 8 * n_values * math.prod(family.base_axes)
             if size > memory_limit or not family.keeps_base(n_values):
@@ -363,12 +375,11 @@ class Gram:
                 continue
             memory_limit -= size
             base = np.empty((self.n_rows, self.n_centers, *family.base_axes))
-            try:
-                for rows in blocks(self.n_rows, BASE_ROWS):
-                    self._check_time()
-                    base[rows] = family.base(take_rows(self.X, rows), self.centers)
-            except OutOfTime:  # as will be every pass
-                bases.append(None)
+            for rows in blocks(self.n_rows, BASE_ROWS):
+                if time.perf_counter() >= end:
+                    bases.append(None)
+                    break
+                base[rows] = family.base(take_rows(self.X, rows), self.centers)
             else:
                 bases.append(base)
         return bases

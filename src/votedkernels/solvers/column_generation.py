@@ -21,7 +21,7 @@ from ..solution import Solution
 from .coordinate_descent import solve_by_coordinate_descent
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
-from .subsample import solve_subsample
+from .subsample import decision_in_any_case, solve_subsample
 
 #: Kernel values that a pass may take before candidates are priced in between.
 CHEAP_PASS = 10**8
@@ -76,15 +76,17 @@ def solve_by_column_generation(
         if master is None:
             master = Master(problem, deadline=deadline)
             if start is None:
-                solve = partial(solve_by_column_generation, tol=SUBSAMPLE_TOL, deadline=deadline)
-                start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
+                solve = partial(solve_by_column_generation, tol=SUBSAMPLE_TOL)
+                start = solve_subsample(
+                    problem, solve, smallest=SMALLEST_SUBSAMPLE, deadline=deadline
+                )
         else:
             master.problem = problem
             if len(master.kernels):
                 u = improve(master, best, u)
         if start is not None and len(start.kernels):
-            decision = problem.decision(start)
-            best.offer_vote(start, decision)
+            decision = decision_in_any_case(problem, start)
+            best.offer_scaled(start, decision)
             master.start_from(decision)
             master.add_columns(start.kernels, start.centers)
             u = improve(master, best, u)
@@ -96,8 +98,6 @@ def solve_by_column_generation(
                 return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):
                 return best.verified(n_iter, "optimal", tol)
-            if max_iter is not None and n_iter >= max_iter:
-                return best.verified(n_iter, "max-iter", tol)
             hopeless = float(u.sum()) * rounding > 1
             gained = best.objective < (1 - GAIN) * objective
             if gained or (best.dual_bound > (1 + GAIN) * bound and not hopeless):
@@ -108,6 +108,8 @@ def solve_by_column_generation(
                     return best.verified(n_iter, "precision", tol)
                 break
             u = improve(master, best, u)
+            if max_iter is not None and n_iter >= max_iter:
+                return best.verified(n_iter, best.reason("max-iter", tol), tol)
             if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
                 u = price_candidates(master, best, u, prices, tol)
     except KeyboardInterrupt:

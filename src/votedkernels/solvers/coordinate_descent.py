@@ -30,7 +30,7 @@ from .barrier import PoolSolution, solve_pool
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
 from .refinement import solve_basis
-from .subsample import solve_subsample
+from .subsample import decision_in_any_case, solve_subsample
 
 #: Coordinates that may join in a round, and at least as a share of the pool.
 COORDINATES_PER_ROUND = 40
@@ -67,10 +67,11 @@ def solve_by_coordinate_descent(
     try:
         pool = Pool(problem)
         if start is None and not problem.l2_penalty:  # whose centres must stay rows
-            solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL, deadline=deadline)
-            start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
+            solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL)
+            start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE, deadline=deadline)
         u, v = problem.feasible_box(problem.w), Terms.none()
         if start is not None and len(start.kernels):
+            best.offer_scaled(start, decision_in_any_case(problem, start))
             pool.add(start.kernels, start.centers)
             u, v = pool.improve(best, tol, 1.0)
         for n_iter in count(1):
@@ -81,8 +82,6 @@ def solve_by_coordinate_descent(
                 return best.verified(n_iter, "interrupted", tol)
             if best.is_optimal(tol):
                 return best.verified(n_iter, "optimal", tol)
-            if max_iter is not None and n_iter >= max_iter:
-                return best.verified(n_iter, "max-iter", tol)
             if deadline is not None and time.perf_counter() >= deadline:
                 break
             gap = (best.objective - best.dual_bound) / best.objective
@@ -93,6 +92,8 @@ def solve_by_coordinate_descent(
             if not pool.add_steepest(problem.excess(correlation), tol) and not pool.sharpen():
                 return best.verified(n_iter, "precision", tol)
             u, v = pool.improve(best, tol, gap)
+            if max_iter is not None and n_iter >= max_iter:
+                return best.verified(n_iter, best.reason("max-iter", tol), tol)
     except KeyboardInterrupt:
         raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:

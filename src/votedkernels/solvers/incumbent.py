@@ -55,6 +55,17 @@ class Incumbent:
             )
             self._keep(stretched, self.problem.objective(stretched, decision * factor))
 
+    def offer_scaled(self, terms: Terms, decision: FloatArray) -> None:
+        """Keep the best multiple of a vote if that is the best so far.
+
+        A vote of a part of the rows may fit the others worse than no vote does, and yet know more
+        than none: a fraction of it is then better than both.
+        """
+        price = float(self.problem.penalties[terms.kernels] @ np.abs(terms.weights))
+        factor = best_factor(self.problem.y * decision, self.problem.w, price)
+        scaled = replace(terms, weights=terms.weights * factor, intercept=terms.intercept * factor)
+        self.offer_vote(scaled, decision * factor)
+
     def _keep(self, terms: Terms, objective: float) -> None:
         if objective < self.objective:
             self.terms, self.objective = terms.nonzero(), objective
@@ -67,6 +78,10 @@ class Incumbent:
     def is_optimal(self, tol: float) -> bool:
         """Whether the gap is within tolerance."""
         return self.objective - self.dual_bound <= tol * self.objective
+
+    def reason(self, limit: str, tol: float) -> str:
+        """Return why a solver stops that has reached a limit, perhaps with its last step."""
+        return "optimal" if self.is_optimal(tol) else limit
 
     def round(self, n_iter: int) -> Round:
         """Return the best so far as a report."""
@@ -94,3 +109,18 @@ class Incumbent:
             stop_reason,
             self.dual_terms,
         )
+
+
+def best_factor(margins: FloatArray, w: FloatArray, price: float) -> float:
+    """Return the c >= 0 that minimises sum_i w_i max(0, 1 - c margins_i) + c price.
+
+    The slope is price - sum_i w_i margins_i at 0, and grows by w_i margins_i where c passes the
+    corner 1 / margins_i of a positive margin.
+    """
+    order = np.argsort(-margins, kind="stable")
+    order = order[margins[order] > 0]
+    slopes = price - float(w @ margins) + np.cumsum(w[order] * margins[order])
+    if len(order) == 0 or price >= w @ margins:
+        return 0.0
+    last = min(int(np.searchsorted(slopes >= 0, True)), len(order) - 1)
+    return float(1.0 / margins[order[last]])
