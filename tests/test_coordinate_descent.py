@@ -219,15 +219,12 @@ def assert_consistent(pool):
     assert pool.member[pool.kernels, pool.centers].all()
 
 
-def test_columns_join_once_and_not_without_a_penalty():
+def test_columns_join_once():
     pool = make_pool([0, 3, 3], [5, 1, 2])
     pool.add(np.array([3, 4]), np.array([1, 7]))
     np.testing.assert_array_equal(pool.kernels, [0, 3, 3, 4])
     np.testing.assert_array_equal(pool.centers, [5, 1, 2, 7])
     assert_consistent(pool)
-    pool.problem.penalties[2] = 0.0
-    pool.add(np.array([2]), np.array([0]))
-    assert len(pool.kernels) == 4
 
 
 def test_the_steepest_coordinates_join_one_kernel_a_centre(monkeypatch):

@@ -11,12 +11,16 @@ the correlation of the dual vector with it, less the pull of the votes that shar
 exceeds its penalty. Without one, the pool's answer is at the end known so well that its corner
 can be read off it: the rows on the margin and the columns with a weight determine each other, and
 are solved for to the last digits.
+
+Kernels without a penalty have no place in the smoothed problem, which divides by penalties. They
+get a small one, a share of their largest value, which goes to zero as well: see `with_floors`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -42,6 +46,10 @@ IDLE_ROUNDS = 3
 LARGE_POOL = 150
 #: Double precision has no more to give when the gap did not shrink for so long.
 ROUNDS_WITHOUT_GAIN = 15
+#: Penalties that stand for none, in units of the kernel's largest value, one after the other.
+FLOORS = (1e-3, 1e-5, 1e-7, 1e-9)
+#: How far these problems are solved; what is proved about them is nothing about the one given.
+FLOOR_TOL = 1e-8
 
 
 def solve_by_coordinate_descent(
@@ -62,6 +70,11 @@ def solve_by_coordinate_descent(
         best = Incumbent(problem)
     else:
         start = best.terms
+    if not problem.penalties.all():
+        return _solve_without_penalties(
+            problem, tol=tol, max_iter=max_iter, deadline=deadline, start=start,
+            on_round=on_round, best=best,
+        )  # fmt: skip
     n_iter = last_gain = 0
     smallest_gap = np.inf
     try:
@@ -101,6 +114,62 @@ def solve_by_coordinate_descent(
     return best.verified(n_iter, "time-limit", tol)
 
 
+def _solve_without_penalties(
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int | None,
+    deadline: float | None,
+    start: Terms | None,
+    on_round: Callable[[Round], bool] | None,
+    best: Incumbent,
+) -> Solution:
+    """Minimise F where some kernels have no penalty, by way of ever smaller ones.
+
+    The bound stays 0, so that only F = 0 is proved to be optimal.
+    """
+    n_iter = 0
+
+    def report(state: Round) -> bool:
+        """Pass on what a round found, with its value in the problem given."""
+        terms = state.solution.terms
+        best.offer_vote(terms, problem.decision(terms))
+        return on_round is not None and on_round(best.round(n_iter + state.n_iter))
+
+    try:
+        for share in FLOORS:
+            found = solve_by_coordinate_descent(
+                with_floors(problem, share),
+                tol=min(tol, FLOOR_TOL),
+                max_iter=None if max_iter is None else max_iter - n_iter,
+                deadline=deadline,
+                start=start,
+                on_round=report,
+            )
+            n_iter += found.n_iter
+            best.offer_vote(found.terms, problem.decision(found.terms))
+            if best.is_optimal(tol):
+                return best.verified(n_iter, "optimal", tol)
+            if found.stop_reason not in ("optimal", "precision"):
+                return best.verified(n_iter, found.stop_reason, tol)
+            if max_iter is not None and n_iter >= max_iter:
+                return best.verified(n_iter, "max-iter", tol)
+            start = best.terms
+    except SolverInterrupted as stop:
+        best.offer_vote(stop.solution.terms, problem.decision(stop.solution.terms))
+        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
+    except OutOfTime:
+        return best.verified(n_iter, "time-limit", tol)
+    return best.verified(n_iter, "precision", tol)
+
+
+def with_floors(problem: Problem, share: float) -> Problem:
+    """Return the problem with a share of max |K_k| as the penalty of kernels that have none."""
+    largest = problem.gram.largest()
+    floors = share * np.where(largest > 0, largest, 1.0)
+    return replace(problem, penalties=np.where(problem.penalties > 0, problem.penalties, floors))
+
+
 class Pool:
     """The columns whose weights move, scaled to a largest value of 1."""
 
@@ -116,7 +185,7 @@ class Pool:
 
     def add(self, kernels: IntArray, centers: IntArray) -> None:
         """Take in columns that are not there yet."""
-        fresh = ~self.member[kernels, centers] & (self.problem.penalties[kernels] > 0)
+        fresh = ~self.member[kernels, centers]
         kernels, centers = kernels[fresh], centers[fresh]
         self.member[kernels, centers] = True
         Z = self.problem.gram.columns(kernels, centers) * self.problem.y[:, None]

@@ -47,7 +47,12 @@ def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
 
 
 def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the LU factors of a regular matrix; raise, without a warning, for a singular one."""
+    """Return the LU factors of a regular matrix; raise, without a warning, for a singular one.
+
+    An empty matrix counts as singular: LAPACK would complain about it on the terminal.
+    """
+    if square.size == 0:
+        raise linalg.LinAlgError("empty matrix")
     lu, pivots, info = linalg.lapack.dgetrf(square)
     if info != 0:
         raise linalg.LinAlgError("singular matrix")
