@@ -37,7 +37,7 @@ from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .readable import ReadableAttributesMixin
 from .solvers import SOLVERS
 from .stack import user_stacklevel
-from .training import class_factors
+from .training import class_factors, weighted_classes
 from .validation import (
     check_parameters,
     check_penalties,
@@ -301,7 +301,7 @@ class VotedKernelClassifierCV(
         """Let the class weights count in the default accuracy, as they do in the loss."""
         weights = params.get("sample_weight", np.ones(len(codes)))
         factors = class_factors(self.class_weight, classes, codes, weights)
-        return {**params, "sample_weight": weights * factors[codes]}
+        return {**params, "sample_weight": weighted_classes(weights, factors, codes)}
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get metadata routing of this object.

@@ -19,7 +19,14 @@ from sklearn.utils import check_random_state
 
 from .complexity import admitted_columns, measure_with_errors
 from .kernels import ContinuousGaussian, Gram, clone_families
-from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
+from .kernels.base import (
+    FloatArray,
+    IntArray,
+    KernelFamily,
+    count_rows,
+    in_moderate_units,
+    take_rows,
+)
 from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
 from .memory import parse_memory
 from .problem import Continuum, Problem
@@ -105,13 +112,13 @@ class Training:
                 "filter=True of the complexity measure chooses among finitely many kernels, and "
                 "ContinuousGaussian has a continuum of them; use filter=False, or Gaussian."
             )
-        w = sample.weights * factors[sample.codes]
+        w = loss_weights(sample.weights, factors, sample.codes)
         own = estimator.centers is not None and np.ndim(estimator.centers) > 0
         return cls(
             classes=classes,
             gram=gram,
             codes=sample.codes,
-            w=w / w.sum(),
+            w=w,
             complexities=complexities,
             complexity_errors=errors,
             allowed=allowed,
@@ -233,6 +240,7 @@ def class_factors(
             raise ValueError(
                 f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}."
             )
+        weights, _ = in_moderate_units(weights)
         mass = np.bincount(codes, weights=weights, minlength=len(classes))
         return np.asarray(mass.sum() / (len(classes) * mass))
     unknown = [label for label in class_weight if label not in set(np.asarray(classes).tolist())]
@@ -247,6 +255,25 @@ def class_factors(
     if not (np.isfinite(factors).all() and (factors > 0).all()):
         raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}.")
     return factors
+
+
+def weighted_classes(weights: FloatArray, factors: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the products of sample weights and class factors, in some unit: none overflows."""
+    products = in_moderate_units(weights)[0] * in_moderate_units(factors)[0][codes]
+    return np.asarray(products)
+
+
+def loss_weights(weights: FloatArray, factors: FloatArray, codes: IntArray) -> FloatArray:
+    """Return w_i, which sum to 1; raise where a weight is lost beside the others."""
+    w = weighted_classes(weights, factors, codes)
+    w = w / w.sum()
+    if w.min() < np.finfo(np.float64).tiny:
+        raise ValueError(
+            "sample_weight, multiplied by class_weight, spans more orders of magnitude than double "
+            "precision has: the smallest weight counts for nothing beside the largest. Use weights "
+            "of similar sizes, or a weight of 0 for rows that shall not count."
+        )
+    return w
 
 
 def choose_centers(

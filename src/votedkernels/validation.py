@@ -207,9 +207,16 @@ def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
             "This classifier needs samples of at least 2 classes in the data, but the rows with "
             "positive sample_weight contain only one class or none."
         )
-    if weights.sum() < 1:
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not np.isfinite(total):
+        raise ValueError(
+            f"sample_weight sums to more than double precision can hold (the largest weight is "
+            f"{weights.max():.3g}); scale it down, as in sample_weight / sample_weight.max()."
+        )
+    if total < 1:
         warnings.warn(
-            f"sample_weight sums to {weights.sum():.3g}, below 1: weights count repetitions, so "
+            f"sample_weight sums to {total:.3g}, below 1: weights count repetitions, so "
             "the sample is taken to be smaller than one row. Multiply them if they were "
             "normalised.",
             UserWarning,

@@ -6,9 +6,12 @@ from numbers import Integral
 
 import numpy as np
 
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, in_moderate_units
 from ..kernels.gram import Gram
 from .base import ComplexityMeasure
+
+#: Sums of more signs than this are drawn from the normal distribution, their limit.
+MOST_SIGNS = 2.0**53
 
 
 class Empirical(ComplexityMeasure):
@@ -36,8 +39,9 @@ class Empirical(ComplexityMeasure):
         """Return the means over the draws and their standard errors."""
         if not isinstance(self.n_draws, Integral) or self.n_draws < 2:
             raise ValueError(f"n_draws of Empirical must be an integer >= 2, got {self.n_draws!r}.")
-        signs = draw_signs(sample_weight, int(self.n_draws), self.random_state)
-        suprema = gram.suprema(signs, f) / sample_weight.sum()
+        weights, root = in_moderate_units(sample_weight)
+        signs = draw_signs(sample_weight, int(self.n_draws), self.random_state) / root
+        suprema = gram.suprema(signs, f) / weights.sum() / root
         error = suprema.std(axis=1, ddof=1) / np.sqrt(self.n_draws)
         return suprema.mean(axis=1), np.asarray(error)
 
@@ -46,14 +50,18 @@ def draw_signs(sample_weight: FloatArray, n_draws: int, random_state: int) -> Fl
     """Return sums of s_i random signs, shape (n_draws, n_samples).
 
     Whole parts of a weight count signs; what is left over scales one more, so that the variance
-    is always s_i.
+    is always s_i. Sums of very many signs are normal for all that double precision can tell.
     """
     random = np.random.default_rng(random_state)
-    whole = np.floor(sample_weight)
-    rest = np.sqrt(sample_weight - whole)
+    huge = sample_weight > MOST_SIGNS
+    countable = np.where(huge, 0.0, sample_weight)
+    whole = np.floor(countable)
+    rest = np.sqrt(countable - whole)
     shape = (n_draws, len(sample_weight))
     counts = random.binomial(whole.astype(np.int64), 0.5, size=shape)
     signs = 2.0 * counts - whole
     if rest.any():
         signs += rest * random.choice([-1.0, 1.0], size=shape)
+    if huge.any():
+        signs += np.sqrt(np.where(huge, sample_weight, 0.0)) * random.standard_normal(shape)
     return np.asarray(signs)

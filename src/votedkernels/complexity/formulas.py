@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, in_moderate_units
 from ..kernels.gram import Gram
 from .base import ComplexityMeasure, require_positive, require_positive_definite
 
@@ -15,9 +15,10 @@ class Trace(ComplexityMeasure):
     def measure(self, gram: Gram, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return kappa sqrt(trace) / m."""
         require_positive_definite(gram.families[f], measure="trace")
-        smallest, largest, trace = gram.diagonal_range(f, sample_weight)
+        weights, root = in_moderate_units(sample_weight)
+        smallest, largest, trace = gram.diagonal_range(f, weights)
         require_positive(smallest, gram.families[f])
-        return np.asarray(np.sqrt(largest) * np.sqrt(trace) / sample_weight.sum())
+        return np.asarray(np.sqrt(largest) * np.sqrt(trace) / weights.sum() / root)
 
 
 class Dimension(ComplexityMeasure):
@@ -42,9 +43,10 @@ class Massart(ComplexityMeasure):
 
     def measure(self, gram: Gram, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return the largest column norm times sqrt(2 log(2 n_centers)) / m."""
-        largest = gram.squares(sample_weight, f).max(axis=1)
-        factor = np.sqrt(2 * np.log(2 * gram.n_centers)) / sample_weight.sum()
-        return np.asarray(np.sqrt(largest) * factor)
+        weights, root = in_moderate_units(sample_weight)
+        largest = gram.squares(weights, f).max(axis=1)
+        factor = np.sqrt(2 * np.log(2 * gram.n_centers)) / weights.sum()
+        return np.asarray(np.sqrt(largest) * factor / root)
 
 
 class Auto(ComplexityMeasure):

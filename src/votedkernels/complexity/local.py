@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..kernels.base import FloatArray, take_rows
+from ..kernels.base import FloatArray, in_moderate_units, take_rows
 from ..kernels.gram import Gram
 from .base import ComplexityMeasure, positive_diagonal
 
@@ -70,7 +70,8 @@ class Local(ComplexityMeasure):
         if not self.filter:
             return None
         kappa_squared = positive_diagonal(gram, f, measure="local").max(axis=1)
-        size = gram.squares(sample_weight, f) / sample_weight.sum()
+        weights, _ = in_moderate_units(sample_weight)
+        size = gram.squares(weights, f) / weights.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
             size = np.nan_to_num(size / kappa_squared[:, None] ** 2)
         radii = self._radii(gram.families[f].n_kernels)
@@ -157,6 +158,7 @@ def fixed_point(spectrum: FloatArray, m: float) -> float:
     descending = np.sort(spectrum)[::-1]
     tails = np.append(np.cumsum(descending[::-1])[::-1], 0.0)
     count = np.arange(len(descending) + 1)
-    radius = count / m + np.sqrt((count / m) ** 2 + 2.0 * np.maximum(tails, 0.0) / m)
+    with np.errstate(over="ignore"):  # of radii that are too large for their place anyway
+        radius = count / m + np.sqrt((count / m) ** 2 + 2.0 * np.maximum(tails, 0.0) / m)
     below = np.append(descending, 0.0)  # the largest of the others must not exceed it
     return float(radius[np.flatnonzero(below <= radius)[0]])

@@ -19,9 +19,9 @@ from ..complexity import are_numbers, measure_with_errors, measures_by_family
 from ..complexity.base import ComplexityMeasure
 from ..complexity.formulas import Auto, Dimension, Trace
 from ..kernels import Gaussian, Polynomial, clone_families
-from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.base import FloatArray, IntArray, KernelFamily, in_moderate_units
 from ..kernels.gram import OutOfTime
-from ..training import Training, class_factors
+from ..training import Training, class_factors, loss_weights
 from ..validation import validate_labels, validate_rows, validate_weights
 from . import is_dask, tasks
 from .gram import DaskGram
@@ -60,13 +60,13 @@ def prepare(
         complexities, errors = measure_with_errors(estimator.complexity, gram, weights)
     except OutOfTime:
         complexities = errors = np.full(gram.n_kernels, np.nan)
-    w = weights * class_factors(estimator.class_weight, classes, codes, weights)[codes]
+    factors = class_factors(estimator.class_weight, classes, codes, weights)
     own = estimator.centers is not None and np.ndim(estimator.centers) > 0
     return Training(
         classes=classes,
         gram=gram,
         codes=codes,
-        w=w / w.sum(),
+        w=loss_weights(weights, factors, codes),
         complexities=complexities,
         complexity_errors=errors,
         allowed=None,
@@ -202,6 +202,7 @@ def summarize(
     rows: RemoteRows, weights: FloatArray, numbers: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return rows of largest norm, and two rows with the mean and the variance of all."""
+    weights, _ = in_moderate_units(weights)
     parts = [weights[rows.part(c)] for c in range(rows.n_chunks)]
     summaries = rows.run(lambda: rows.submit_all(tasks.summarize, lambda c: (parts[c],)))
     for c, summary in enumerate(summaries):

@@ -46,8 +46,20 @@ def count_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
+def in_moderate_units(sample_weight: FloatArray) -> tuple[FloatArray, float]:
+    """Return weights of moderate size and the root of their unit: weights * root^2 are those given.
+
+    Sums over weights of 1e300 overflow where those over moderate ones do not. The root is a power
+    of two, so that changing the unit changes no digit.
+    """
+    largest = float(np.max(sample_weight, initial=0.0))
+    half = math.frexp(largest)[1] // 2
+    return np.ldexp(sample_weight, -2 * half), math.ldexp(1.0, half)
+
+
 def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
     """Return the variance of all entries of X, each row counted ``sample_weight`` times."""
+    sample_weight, _ = in_moderate_units(sample_weight)
     total = float(sample_weight.sum()) * int(X.shape[1])
     if sparse.issparse(X):
         mean = float((X.T @ sample_weight).sum()) / total

@@ -17,6 +17,7 @@ from .base import (
     IntArray,
     KernelFamily,
     as_tuple,
+    in_moderate_units,
     inner_products,
     is_number,
     resolve_scale,
@@ -86,7 +87,8 @@ class Gaussian(KernelFamily):
         if sparse.issparse(X):
             self.origin_ = None
         else:
-            self.origin_ = (sample_weight @ X) / sample_weight.sum()
+            weights, _ = in_moderate_units(sample_weight)
+            self.origin_ = (weights @ X) / weights.sum()
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return unit ||x - c||^2."""
