@@ -380,3 +380,13 @@ def test_model_selection_on_a_cluster(client, waveform):
     with joblib.parallel_config("dask"):
         search.set_params(n_jobs=-1).fit(X, y)
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected)
+
+
+def test_complexities_count_centers_outside_the_rows(client, waveform):
+    X, y = waveform
+    centers = 10 * X[:3]
+    local = model_of(centers=centers, complexity="trace", l1_penalty=0.1).fit(X, y)
+    remote = model_of(centers=centers, complexity="trace", l1_penalty=0.1).fit(*as_dask(X, y))
+    np.testing.assert_allclose(remote.complexities_, local.complexities_, rtol=1e-9)
+    inside = model_of(complexity="trace", l1_penalty=0.1).fit(*as_dask(X, y))
+    assert (remote.complexities_ > inside.complexities_).all()

@@ -99,7 +99,8 @@ class Training:
         if check_size is not None:
             n_kernels = sum(family.n_kernels for family in families)
             check_size(len(sample.rows), n_kernels, count_rows(centers))
-        gram = build_gram(estimator, families, rows, centers, sample, deadline)
+        outside = find_outside(estimator, X, sample, families, centers)
+        gram = build_gram(estimator, families, rows, centers, sample, deadline, outside)
         gram.work *= len(classes) if len(classes) > 2 else 1
         try:
             complexities, errors = measure_with_errors(estimator.complexity, gram, sample.weights)
@@ -113,7 +114,7 @@ class Training:
                 "ContinuousGaussian has a continuum of them; use filter=False, or Gaussian."
             )
         w = loss_weights(sample.weights, factors, sample.codes)
-        own = estimator.centers is not None and np.ndim(estimator.centers) > 0
+        own = gives_centers(estimator)
         return cls(
             classes=classes,
             gram=gram,
@@ -185,7 +186,7 @@ def find_center_rows(
                 f"l2_penalty > 0 needs positive definite kernels, and {family.names_[0]} is not "
                 "known to be; use l2_penalty=0, or declare the kernel positive definite if it is."
             )
-    if estimator.centers is not None and np.ndim(estimator.centers) > 0:
+    if gives_centers(estimator):
         raise ValueError(
             "l2_penalty > 0 needs centres that are training rows, and centers gives others; use "
             "centers=None or a number of rows to draw."
@@ -205,6 +206,7 @@ def build_gram(
     centers: Any,
     sample: CanonicalSample,
     deadline: float | None = None,
+    outside: tuple[Any, Any] | None = None,
 ) -> Gram:
     """Bind fitted families to rows and centres, within the memory limit."""
     n_jobs = effective_n_jobs(estimator.n_jobs)
@@ -223,6 +225,7 @@ def build_gram(
         rows,
         centers,
         itself=sample.rows if families[0].pairwise else None,
+        outside=outside,
         memory_limit=limit,
         n_jobs=n_jobs,
         deadline=deadline,
@@ -276,6 +279,11 @@ def loss_weights(weights: FloatArray, factors: FloatArray, codes: IntArray) -> F
     return w
 
 
+def gives_centers(estimator: Any) -> bool:
+    """Whether the user gives points as centres, rather than a number of rows or nothing."""
+    return estimator.centers is not None and not isinstance(estimator.centers, int | np.integer)
+
+
 def choose_centers(
     estimator: Any, X: Any, sample: CanonicalSample, families: Sequence[KernelFamily]
 ) -> tuple[Any, IntArray]:
@@ -301,3 +309,19 @@ def choose_centers(
         centers = validate_rows(estimator, given, families, reset=False)
         return centers, np.arange(count_rows(centers))
     return (numbers if families[0].pairwise else take_rows(X, numbers)), numbers
+
+
+def find_outside(
+    estimator: Any,
+    X: Any,
+    sample: CanonicalSample,
+    families: Sequence[KernelFamily],
+    centers: Any,
+) -> tuple[Any, Any] | None:
+    """Return the centres that are no training rows, as rows and as centres; None without any."""
+    if not gives_centers(estimator):
+        return None
+    if not families[0].pairwise:
+        return centers, centers
+    others = np.setdiff1d(centers, sample.rows)
+    return (take_rows(X, others), others) if len(others) else None

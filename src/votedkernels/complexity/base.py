@@ -32,12 +32,14 @@ class ComplexityMeasure(BaseEstimator):
         return None
 
 
-def positive_diagonal(gram: Gram, f: int, *, measure: str) -> FloatArray:
-    """Return K_k(x_i, x_i) of a family that is positive definite; raise where it is not."""
+def positive_range(
+    gram: Gram, f: int, weights: FloatArray, *, measure: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return kappa_k^2 and the weighted traces of a family; raise if not positive definite."""
     require_positive_definite(gram.families[f], measure=measure)
-    diagonal = gram.diagonal(f)
-    require_positive(diagonal.min(axis=1), gram.families[f])
-    return diagonal
+    smallest, largest, trace = gram.diagonal_range(f, weights)
+    require_positive(smallest, gram.families[f])
+    return largest, trace
 
 
 def require_positive_definite(family: KernelFamily, *, measure: str) -> None:
@@ -56,5 +58,5 @@ def require_positive(smallest: FloatArray, family: KernelFamily) -> None:
         k = int(np.argmin(smallest))
         raise ValueError(
             f"kernel {family.names_[k]} is declared positive definite but K(x, x) = "
-            f"{smallest[k]:.3g} at a training row; use complexity='massart'."
+            f"{smallest[k]:.3g} at a training row or a centre; use complexity='massart'."
         )

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray, in_moderate_units
 from ..kernels.gram import Gram
-from .base import ComplexityMeasure, require_positive, require_positive_definite
+from .base import ComplexityMeasure, positive_range
 
 
 class Trace(ComplexityMeasure):
@@ -14,10 +14,8 @@ class Trace(ComplexityMeasure):
 
     def measure(self, gram: Gram, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return kappa sqrt(trace) / m."""
-        require_positive_definite(gram.families[f], measure="trace")
         weights, root = in_moderate_units(sample_weight)
-        smallest, largest, trace = gram.diagonal_range(f, weights)
-        require_positive(smallest, gram.families[f])
+        largest, trace = positive_range(gram, f, weights, measure="trace")
         return np.asarray(np.sqrt(largest) * np.sqrt(trace) / weights.sum() / root)
 
 
@@ -33,7 +31,7 @@ class Dimension(ComplexityMeasure):
                 f"complexity 'dimension' needs polynomial kernels, and {family.names_[0]} has no "
                 "feature space of finite dimension; use complexity='trace' or 'massart'."
             )
-        _, kappa_squared, _ = gram.diagonal_range(f, sample_weight)
+        _, kappa_squared, _ = gram.diagonal_range(f, in_moderate_units(sample_weight)[0])
         dimensions = [dimension(k) for k in range(family.n_kernels)]
         return np.asarray(kappa_squared * np.sqrt(dimensions))
 

@@ -18,7 +18,7 @@ from scipy import linalg
 
 from ..kernels.base import FloatArray, in_moderate_units, take_rows
 from ..kernels.gram import Gram
-from .base import ComplexityMeasure, positive_diagonal
+from .base import ComplexityMeasure, positive_range
 
 #: Rows up to which all eigenvalues are computed.
 EXACT_ROWS = 2000
@@ -69,8 +69,8 @@ class Local(ComplexityMeasure):
         """Return the columns in the class of this radius, if ``filter`` asks for them."""
         if not self.filter:
             return None
-        kappa_squared = positive_diagonal(gram, f, measure="local").max(axis=1)
         weights, _ = in_moderate_units(sample_weight)
+        kappa_squared, _ = positive_range(gram, f, weights, measure="local")
         size = gram.squares(weights, f) / weights.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
             size = np.nan_to_num(size / kappa_squared[:, None] ** 2)
@@ -82,8 +82,9 @@ class Local(ComplexityMeasure):
 
     def _estimates(self, gram: Gram, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return kappa^2 psi by member, a row for each subsample."""
-        diagonal = positive_diagonal(gram, f, measure="local")
-        kappa_squared, m = diagonal.max(axis=1), float(sample_weight.sum())
+        weights, _ = in_moderate_units(sample_weight)
+        kappa_squared, _ = positive_range(gram, f, weights, measure="local")
+        m = float(sample_weight.sum())
         radii = self._radii(len(kappa_squared))
         random = np.random.default_rng(self.random_state)
         out = []

@@ -42,6 +42,7 @@ class DaskGram(Gram):
         Rows that bound the norm of all others.
     n_jobs : int
         Threads of this process, for the first guess.
+    outside : as for `Gram`
     """
 
     def __init__(
@@ -52,11 +53,13 @@ class DaskGram(Gram):
         *,
         farthest: FloatArray,
         n_jobs: int = 1,
+        outside: tuple[Any, Any] | None = None,
     ) -> None:
         self.families = list(families)
         self.rows = X
         self.X = self.itself = X
         self.centers: Any = X if centers is None else centers
+        self.outside = outside
         self.n_rows = X.shape[0]
         self.n_centers = int(self.centers.shape[0])
         self.n_jobs = n_jobs
@@ -141,7 +144,7 @@ class DaskGram(Gram):
         return np.concatenate(self.rows.run(start))
 
     def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the smallest and the largest K_k(x_i, x_i) of each member, and their sum."""
+        """Return the smallest and the largest K_k(x, x) of each member, and their sum over rows."""
         family = self.families[f]
         parts = self.rows.run(
             lambda: self.rows.submit_all(
@@ -150,7 +153,8 @@ class DaskGram(Gram):
             )
         )
         smallest, largest, total = zip(*parts, strict=True)
-        return np.min(smallest, axis=0), np.max(largest, axis=0), np.sum(total, axis=0)
+        ends = np.min(smallest, axis=0), np.max(largest, axis=0)
+        return *self._with_outside(f, *ends), np.sum(total, axis=0)
 
     def _send_part(self, v: FloatArray, chunk: int) -> Any:
         """Send what a vector holds for the rows of a chunk: where it is not 0, and its values."""

@@ -21,7 +21,7 @@ from ..complexity.formulas import Auto, Dimension, Trace
 from ..kernels import Gaussian, Polynomial, clone_families
 from ..kernels.base import FloatArray, IntArray, KernelFamily, in_moderate_units
 from ..kernels.gram import OutOfTime
-from ..training import Training, class_factors, loss_weights
+from ..training import Training, class_factors, gives_centers, loss_weights
 from ..validation import validate_labels, validate_rows, validate_weights
 from . import is_dask, tasks
 from .gram import DaskGram
@@ -53,7 +53,9 @@ def prepare(
     estimator.n_features_in_ = X.shape[1]
     centers, center_numbers = choose_centers(estimator, families, rows)
     n_jobs = effective_n_jobs(estimator.n_jobs)
-    gram = DaskGram(families, rows, centers, farthest=farthest, n_jobs=n_jobs)
+    own = gives_centers(estimator)
+    outside = (centers, centers) if own else None
+    gram = DaskGram(families, rows, centers, farthest=farthest, n_jobs=n_jobs, outside=outside)
     gram.deadline = deadline
     gram.work *= len(classes) if len(classes) > 2 else 1
     try:
@@ -61,7 +63,6 @@ def prepare(
     except OutOfTime:
         complexities = errors = np.full(gram.n_kernels, np.nan)
     factors = class_factors(estimator.class_weight, classes, codes, weights)
-    own = estimator.centers is not None and np.ndim(estimator.centers) > 0
     return Training(
         classes=classes,
         gram=gram,

@@ -47,6 +47,7 @@ class Gram:
     X : rows, as the families take them
     centers : centres, in the same form (column numbers for a precomputed kernel)
     itself : the rows in the form of centres; X by default
+    outside : centres that need not be rows, in the forms of rows and of centres; None if all are
     memory_limit : int
         Bytes that may be allocated here.
     n_jobs : int
@@ -62,6 +63,7 @@ class Gram:
         centers: Any,
         *,
         itself: Any = None,
+        outside: tuple[Any, Any] | None = None,
         memory_limit: int = DEFAULT_MEMORY,
         n_jobs: int = 1,
         deadline: float | None = None,
@@ -70,6 +72,7 @@ class Gram:
         self.X = X
         self.centers = centers
         self.itself = X if itself is None else itself
+        self.outside = outside
         self.n_rows = count_rows(X)
         self.n_centers = count_rows(centers)
         self.n_jobs = n_jobs
@@ -321,9 +324,25 @@ class Gram:
         return self.families[f].diagonal(self.X, self.itself)
 
     def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the smallest and the largest K_k(x_i, x_i) of each member, and their sum."""
+        """Return the smallest and the largest K_k(x, x) of each member, and their sum over rows.
+
+        The first two are over rows and centres.
+        """
         diagonal = self.diagonal(f)
-        return diagonal.min(axis=1), diagonal.max(axis=1), diagonal @ weights
+        ends = diagonal.min(axis=1), diagonal.max(axis=1)
+        return *self._with_outside(f, *ends), diagonal @ weights
+
+    def _with_outside(
+        self, f: int, smallest: FloatArray, largest: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest and the largest K_k(x, x) once centres that are no rows count too."""
+        if self.outside is None:
+            return smallest, largest
+        diagonal = self.families[f].diagonal(*self.outside)
+        return (
+            np.minimum(smallest, diagonal.min(axis=1, initial=np.inf)),
+            np.maximum(largest, diagonal.max(axis=1, initial=-np.inf)),
+        )
 
     def members_of(self, f: int) -> IntArray:
         """Return the numbers of the kernels of family f."""
