@@ -31,7 +31,13 @@ from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
 from .memory import parse_memory
 from .problem import Continuum, Problem
 from .sample import CanonicalSample, canonical_sample
-from .validation import validate_labels, validate_rows, validate_weights
+from .validation import (
+    is_table,
+    validate_centers,
+    validate_labels,
+    validate_rows,
+    validate_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -306,7 +312,7 @@ def choose_centers(
         if numbers.min() < 0 or numbers.max() >= X.shape[1]:
             raise ValueError(f"centers must lie between 0 and {X.shape[1] - 1}.")
     else:
-        centers = validate_rows(estimator, given, families, reset=False)
+        centers = validate_centers(estimator, given, families, as_table=is_table(X))
         return centers, np.arange(count_rows(centers))
     return (numbers if families[0].pairwise else take_rows(X, numbers)), numbers
 

@@ -69,14 +69,60 @@ def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, r
         reset=reset,
         accept_sparse=accept_sparse,
         dtype=np.float64,
-        accept_large_sparse=False,
     )
+    X = with_small_indices(X, "X")
     if families[0].pairwise and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"Precomputed kernel matrix must be square at fit, got shape {X.shape}: row i, "
             "column j is K(x_i, x_j) of the training rows."
         )
     return X
+
+
+def validate_centers(
+    estimator: Any, centers: Any, families: Sequence[KernelFamily], *, as_table: bool
+) -> Any:
+    """Return given centres in the form of the rows, a table or objects; errors name ``centers``."""
+    scalar = isinstance(centers, Real | str | bytes | dict) or not hasattr(centers, "__len__")
+    if scalar or getattr(centers, "shape", None) == ():
+        raise ValueError(
+            "centers must be None, a number of training rows to draw, or points in the form of the "
+            f"rows of X; got {centers!r}."
+        )
+    if not as_table:
+        if any(family.takes_strings for family in families):
+            return as_strings(centers, families, name="centers")
+        return as_objects(unwrap_column(centers), name="centers")
+    accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
+    names, known = getattr(centers, "columns", None), getattr(estimator, "feature_names_in_", None)
+    if names is not None and known is not None and list(names) != list(known):
+        raise ValueError(f"centers has the columns {list(names)}, and X has {list(known)}.")
+    try:
+        points = check_array(
+            centers, accept_sparse=accept_sparse, dtype=np.float64, input_name="centers"
+        )
+    except (TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0].rstrip(":.")
+        raise ValueError(f"centers must be a table of numbers, as X is: {reason}.") from None
+    if points.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"centers has {points.shape[1]} features, and X has {estimator.n_features_in_}; "
+            "centres are points of the same space."
+        )
+    return with_small_indices(points, "centers")
+
+
+def with_small_indices(X: Any, name: str) -> Any:
+    """Return a sparse matrix with 32-bit indices; anything else as it is."""
+    if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"{name} has {X.nnz} stored values in {X.shape[1]} columns, more than 32-bit indices "
+            "can number; use fewer rows or fewer columns."
+        )
+    indices, starts = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)((X.data, indices, starts), shape=X.shape)
 
 
 def is_table(X: Any) -> bool:
@@ -99,7 +145,7 @@ def check_can_be_table(X: Any, families: Sequence[KernelFamily]) -> None:
         )
 
 
-def as_strings(X: Any, families: Sequence[KernelFamily]) -> list[str]:
+def as_strings(X: Any, families: Sequence[KernelFamily], *, name: str = "X") -> list[str]:
     """Return rows as a list of strings; raise for what is none, by its row."""
     taker = next(type(family).__name__ for family in families if family.takes_strings)
     for family in families:
@@ -111,30 +157,30 @@ def as_strings(X: Any, families: Sequence[KernelFamily]) -> list[str]:
     X = unwrap_column(X)
     if is_table(X) or len(getattr(X, "shape", (0,))) != 1:
         raise ValueError(
-            f"X is a table of shape {tuple(X.shape)}, and {taker} takes strings, one for each "
+            f"{name} is a table of shape {tuple(X.shape)}, and {taker} takes strings, one for each "
             "row; give a list of strings, or one column."
         )
-    rows = as_objects(X)
+    rows = as_objects(X, name=name)
     for number, row in enumerate(rows):
         if not isinstance(row, str):
-            raise ValueError(_what_is_no_string(row, number, taker))
+            raise ValueError(_what_is_no_string(row, number, taker, name))
     return [str(row) for row in rows]  # those of NumPy are a class of their own
 
 
-def _what_is_no_string(row: Any, number: int, taker: str) -> str:
+def _what_is_no_string(row: Any, number: int, taker: str, name: str) -> str:
     if isinstance(row, bytes | bytearray):
         return (
-            f"X has bytes at row {number} (counted from 0), and {taker} takes strings; decode "
-            "them, as in [row.decode() for row in X]."
+            f"{name} has bytes at row {number} (counted from 0), and {taker} takes strings; decode "
+            f"them, as in [row.decode() for row in {name}]."
         )
     if row is None or type(row).__name__ == "NAType" or (isinstance(row, Real) and row != row):
         return (
-            f"X has a missing value ({row!r}) at row {number} (counted from 0); drop the row, or "
-            "replace it, say by an empty string."
+            f"{name} has a missing value ({row!r}) at row {number} (counted from 0); drop the row, "
+            "or replace it, say by an empty string."
         )
     return (
-        f"X has {row!r} of type {type(row).__name__} at row {number} (counted from 0), and {taker} "
-        "takes strings only."
+        f"{name} has {row!r} of type {type(row).__name__} at row {number} (counted from 0), and "
+        f"{taker} takes strings only."
     )
 
 
@@ -159,19 +205,19 @@ def _holds_numbers(column: Any) -> bool:
     return bool(is_numeric) or getattr(column.dtype, "kind", "O") in "biuf"
 
 
-def as_objects(X: Any) -> Any:
+def as_objects(X: Any, *, name: str = "X") -> Any:
     """Return rows as a list of objects; arrays of numbers stay arrays."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
         return X
     if isinstance(X, str | bytes):
-        raise ValueError("X is a single string; give a list of strings.")
+        raise ValueError(f"{name} is a single string; give a list of strings.")
     if hasattr(X, "tolist") and getattr(X, "ndim", 1) == 1:
         X = X.tolist()
     elif hasattr(X, "to_list"):
         X = X.to_list()
     X = list(X)
     if not X:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        raise ValueError(f"Found {name} with 0 sample(s) while a minimum of 1 is required.")
     return X
 
 

@@ -22,7 +22,7 @@ from ..kernels import Gaussian, Polynomial, clone_families
 from ..kernels.base import FloatArray, IntArray, KernelFamily, in_moderate_units
 from ..kernels.gram import OutOfTime
 from ..training import Training, class_factors, gives_centers, loss_weights
-from ..validation import validate_labels, validate_rows, validate_weights
+from ..validation import validate_centers, validate_labels, validate_weights
 from . import is_dask, tasks
 from .gram import DaskGram
 from .rows import RemoteRows
@@ -238,5 +238,5 @@ def choose_centers(
         random = check_random_state(estimator.random_state)
         chosen = np.sort(random.permutation(n_rows)[:given])
         return rows[chosen], chosen
-    centers = validate_rows(estimator, given, families, reset=False)
+    centers = validate_centers(estimator, given, families, as_table=True)
     return centers, np.arange(len(centers))
