@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from votedkernels import Gaussian, Polynomial, Precomputed, VotedKernelClassifier
+from votedkernels import (
+    Gaussian,
+    Polynomial,
+    Precomputed,
+    Similarity,
+    VotedKernelClassifier,
+)
 
 
 @pytest.fixture
@@ -71,3 +77,51 @@ def test_centers_are_column_numbers(table):
         VotedKernelClassifier(Precomputed(), centers=[40]).fit(K, y)
     with pytest.raises(ValueError, match="column numbers of X"):
         VotedKernelClassifier(Precomputed(), centers=K[:2]).fit(K, y)
+
+
+# -- values of extreme size ----------------------------------------------------------------
+
+
+def scaled_matrix(size):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    return X @ X.T * (size / (X**2).sum(axis=1).max()), y
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e280])
+def test_values_whose_squares_overflow_are_an_error(size):
+    K, y = scaled_matrix(size)
+    message = r"complexity of kernel precomputed overflows.*reach 1e\+\d+.*[Ss]cale the kernel"
+    with pytest.raises(ValueError, match=message):
+        VotedKernelClassifier(Precomputed()).fit(K, y)
+
+
+@pytest.mark.parametrize("complexity", ["trace", [1.0]])
+def test_values_whose_sums_overflow_are_an_error(complexity):
+    K, y = scaled_matrix(1e300)
+    model = VotedKernelClassifier(Precomputed(positive_definite=True), complexity=complexity)
+    with pytest.raises(
+        ValueError, match=r"kernel precomputed has values as large as 1e\+300.*scale"
+    ):
+        model.fit(K, y)
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e140])
+def test_large_and_small_values_give_the_same_model(size):
+    K, y = scaled_matrix(1.0)
+    plain = VotedKernelClassifier(Precomputed(), complexity_penalty=0.1, l1_penalty=0.0).fit(K, y)
+    model = VotedKernelClassifier(Precomputed(), complexity_penalty=0.1, l1_penalty=0.0)
+    model.fit(K * size, y)
+    assert model.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+    assert len(model.support_) > 0
+
+
+def test_a_function_whose_squares_overflow_is_named():
+    X, y = scaled_matrix(1.0)
+
+    def enormous(A, B):
+        return 1e200 * (A @ B.T)
+
+    with pytest.raises(ValueError, match="complexity of kernel enormous overflows"):
+        VotedKernelClassifier(Similarity(enormous)).fit(X, y)

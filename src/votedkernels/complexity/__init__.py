@@ -84,11 +84,20 @@ def measure_with_errors(
     if are_numbers(spec):
         values = _given_complexities(spec, gram)
         return values, np.zeros_like(values)
-    parts = [
-        measure.measure_with_errors(gram, f, sample_weight)
-        for f, measure in enumerate(measures_by_family(spec, len(gram.families)))
-    ]
-    return np.concatenate([r for r, _ in parts]), np.concatenate([error for _, error in parts])
+    with np.errstate(over="ignore", invalid="ignore"):  # looked for below
+        parts = [
+            measure.measure_with_errors(gram, f, sample_weight)
+            for f, measure in enumerate(measures_by_family(spec, len(gram.families)))
+        ]
+    values = np.concatenate([r for r, _ in parts])
+    if not np.isfinite(values).all():
+        k = int(np.argmin(np.isfinite(values)))
+        raise ValueError(
+            f"the complexity of kernel {gram.names[k]} overflows float64: its values reach "
+            f"{gram.largest()[k]:.2g}, and their squares are summed. Scale the kernel (a matrix of "
+            "kernel values: divide it by its largest), or scale X."
+        )
+    return values, np.concatenate([error for _, error in parts])
 
 
 def admitted_columns(spec: Any, gram: Gram, sample_weight: FloatArray) -> NDArray[np.bool_] | None:

@@ -238,7 +238,8 @@ class Gram:
             for rows in blocks(len(active), BLOCK_ROWS):
                 base = self._base(f, active[rows], cols)
                 for k in range(family.n_kernels):
-                    out[k] += v[active[rows]] @ function(family.member(base, k))
+                    with np.errstate(over="ignore"):  # infinite, for the caller to refuse
+                        out[k] += v[active[rows]] @ function(family.member(base, k))
             return out
 
         return np.concatenate(self._map(work, self.n_centers, BLOCK_CENTERS), axis=1)

@@ -8,6 +8,9 @@ import numpy as np
 
 from .base import FloatArray, KernelFamily
 
+#: Sums over samples and products with weights must stay finite.
+LARGEST_VALUE = 1e290
+
 
 class Precomputed(KernelFamily):
     """One kernel whose values the user brings.
@@ -37,6 +40,15 @@ class Precomputed(KernelFamily):
         """Nothing to resolve."""
         self.names_ = ["precomputed"]
         return self
+
+    def check_range(self, X: Any, centers: Any) -> None:
+        """Raise where sums over rows would overflow, before any work."""
+        largest = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
+        if largest > LARGEST_VALUE:
+            raise ValueError(
+                f"kernel {self.names_[0]} has values as large as {largest:.2g}, and sums of them "
+                "overflow float64; scale the matrix, as in X / np.abs(X).max()."
+            )
 
     def base(self, X: Any, centers: Any) -> FloatArray:
         """Return the columns of X that the centres name."""
