@@ -103,8 +103,11 @@ class VotedKernelClassifier(
     term_support_indices_ : array of shape (n_terms,)
         The row of ``support_vectors_`` of each term.
     intercept_ : array of shape (n_problems,)
-        The constants b. A problem in which no kernel got a weight has the constant of its
-        heavier class here.
+        The constants b. With ``fit_intercept``, ``objective_`` is that of these constants; of
+        several problems in which no kernel got a weight, all with the same b, the one of the
+        heaviest class has the next larger number, so that this class is predicted. Without
+        ``fit_intercept``, such a problem has the difference of its class weights here, and
+        ``objective_`` is that of f = 0.
     kernels_ : list of KernelFamily
         The fitted families.
     kernel_names_, complexities_, penalties_ : per kernel: name, r_k and lambda r_k + beta

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .exceptions import FitLimitError
@@ -53,8 +54,10 @@ def describe_solutions(
         "term_weights_": weights[:, order],
         "term_kernel_indices_": kernels[order],
         "term_support_indices_": positions[order],
-        "intercept_": np.array(
-            [_constant(s, p, len(solutions)) for s, p in zip(solutions, problems, strict=True)]
+        "intercept_": published_constants(
+            problems,
+            np.array([s.terms.intercept for s in solutions]),
+            np.array([len(s.terms.kernels) == 0 for s in solutions]),
         ),
         # bincount gives integers where nothing is counted
         "kernel_mass_": np.bincount(
@@ -110,16 +113,24 @@ def _support_vectors(source: Any, support: IntArray) -> Any:
     return np.empty((0, 0)) if source is None else take_rows(source, support)
 
 
-def _constant(solution: Solution, problem: Problem, n_problems: int) -> float:
-    """Return the intercept; without terms, the constant of the heavier class.
+def published_constants(
+    problems: list[Problem], intercepts: FloatArray, empty: NDArray[np.bool_]
+) -> FloatArray:
+    """Return the constants of votes, so that those without terms decide for the heaviest class.
 
-    For more than two classes that constant is the difference of the class weights, so that
-    the largest one belongs to the heaviest class.
+    The last axis of ``intercepts`` and of ``empty`` (which votes have no terms) is that of the
+    one-vs-rest problems. A problem without an intercept gets the difference of its class weights.
+    One with an intercept keeps it, as F is that of this vote: -1, mostly, in all problems without
+    terms. The heaviest class among these gets the next larger number, so that the tie is its own.
     """
-    terms = solution.terms
-    if len(terms.kernels) or (problem.fit_intercept and n_problems == 1):
-        return terms.intercept
-    return float(problem.w @ problem.y)
+    balance = np.array([float(problem.w @ problem.y) for problem in problems])
+    if not problems[0].fit_intercept:
+        return np.where(empty, balance, intercepts)
+    if len(problems) == 1:
+        return intercepts
+    heaviest = np.where(empty, balance, -np.inf).argmax(axis=-1)
+    wins = empty & (np.arange(len(problems)) == heaviest[..., None])
+    return np.where(wins, np.nextafter(intercepts, np.inf), intercepts)
 
 
 def check_limits(estimator: Any, solutions: list[Solution]) -> None:

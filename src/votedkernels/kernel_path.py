@@ -10,6 +10,7 @@ from sklearn.utils import Bunch
 
 from .classifier import VotedKernelClassifier, share_of_time
 from .distributed import refuse_dask
+from .fitted import published_constants
 from .kernels import clone_families
 from .kernels.base import FloatArray, take_rows
 from .path import DEFAULT_PENALTIES, Grid, solve_grid
@@ -136,9 +137,7 @@ def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: F
     source = training.center_source
     constants = np.stack([grid.intercepts for grid in grids], axis=-1)
     empty = ~(weights != 0).any(axis=-1)
-    if len(grids) > 1 or not training.fit_intercept:
-        heavier = [float(p.w @ p.y) for p in training.problems(0.0, 0.0)]
-        constants = np.where(empty, heavier, constants)
+    constants = published_constants(training.problems(0.0, 0.0), constants, empty)
     objectives = np.stack([grid.objectives for grid in grids], axis=-1)
     dual_bounds = np.stack([grid.dual_bounds for grid in grids], axis=-1)
     return Bunch(
