@@ -18,6 +18,7 @@ from .base import FloatArray, is_number
 from .gaussian import Gaussian
 
 KNOTS_PER_DECADE = 2
+SMALLEST_LOW = float(np.finfo(np.float64).tiny)
 
 
 class ContinuousGaussian(Gaussian):
@@ -30,7 +31,8 @@ class ContinuousGaussian(Gaussian):
     Parameters
     ----------
     low, high : float, default=0.01, 100.0
-        The range of inverse squared widths, in multiples of ``unit``.
+        The range of inverse squared widths, in multiples of ``unit``. The work grows with the
+        number of decades between them.
     unit : "scale" or float, default="scale"
         As for `Gaussian`.
 
@@ -77,7 +79,14 @@ class ContinuousGaussian(Gaussian):
                 f"low of ContinuousGaussian must not exceed high, got low={self.low!r} and "
                 f"high={self.high!r}."
             )
-        n_intervals = int(np.ceil(KNOTS_PER_DECADE * np.log10(self.high / self.low)))
+        if self.low < SMALLEST_LOW:
+            raise ValueError(
+                f"low of ContinuousGaussian must be at least {SMALLEST_LOW:.1e}, the smallest "
+                f"number with all its digits in double precision, got {self.low!r}."
+            )
+        ratio = float(self.high) / float(self.low)
+        decades = np.log10(ratio) if ratio < np.inf else np.log10(self.high) - np.log10(self.low)
+        n_intervals = int(np.ceil(KNOTS_PER_DECADE * decades))
         self.knots_ = np.geomspace(self.low, self.high, n_intervals + 1)
         self.knots_[[0, -1]] = self.low, self.high
         self._resolve(X, sample_weight)

@@ -125,7 +125,8 @@ class Gaussian(KernelFamily):
         X = X if self.origin_ is None else X - self.origin_
         norms = _squared_norms(X)
         # Only rows and centres that are both far out and near each other lose digits.
-        if self._largest_gamma * self.unit_ * norms.max(initial=0.0) > LARGEST_EXPONENT:
+        largest = float(norms.max(initial=0.0))
+        if self._largest_gamma * self.unit_ * largest > LARGEST_EXPONENT:
             return None
         return np.column_stack([X, self.unit_ * norms, np.ones_like(norms)])
 
@@ -146,7 +147,8 @@ class Gaussian(KernelFamily):
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return exp(-gammas[k] base)."""
-        values = base * -self.gammas_[k]
+        with np.errstate(over="ignore"):  # an exponent of -inf is right: the kernel is 0
+            values = base * -self.gammas_[k]
         return np.asarray(np.exp(values, out=values))
 
     def vote(
@@ -156,7 +158,8 @@ class Gaussian(KernelFamily):
         n = base.shape[1]
         if len(set(members.tolist())) > 1 or not np.array_equal(positions, np.arange(n)):
             return super().vote(base, members, positions, weights)
-        base *= -self.gammas_[members[0]]
+        with np.errstate(over="ignore"):
+            base *= -self.gammas_[members[0]]
         return np.exp(base, out=base) @ weights
 
     has_fused = True

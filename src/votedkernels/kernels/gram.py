@@ -30,6 +30,8 @@ BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: The part of the time until the deadline that may go into bases to keep.
 BASES_SHARE = 0.25
+#: Kernel values of one block between two looks at the clock, where there is a deadline.
+VALUES_AT_ONCE = 2**25
 #: Kernel values (of one pass, for all problems to be solved) from which compiled loops pay.
 FUSED_WORK = 5 * 10**8
 
@@ -121,13 +123,26 @@ class Gram:
                 if not (fused and family.has_fused):
                     for rows in blocks(len(active), BLOCK_ROWS):
                         base = self._base(f, active[rows], chosen)
-                        out[mine] += family.correlate(base, weights[rows])
+                        out[mine] += self._correlate_members(family, base, weights[rows])
                     continue
                 for rows, base in self._turned_bases(f, active, chosen, factors[f]):
+                    self.check_time()
                     out[mine] += family.correlate_fused(base, weights[rows])
             return out
 
         return np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+
+    def _correlate_members(
+        self, family: KernelFamily, base: FloatArray, v: FloatArray
+    ) -> FloatArray:
+        """Return what the family's `correlate` does; of very many members, one by one in time."""
+        if self.deadline is None or family.n_kernels * base.size <= VALUES_AT_ONCE:
+            return family.correlate(base, v)
+        out = np.empty((family.n_kernels, base.shape[1]))
+        for k in range(family.n_kernels):
+            self.check_time()
+            out[k] = v @ family.member(base, k)
+        return out
 
     def worst_columns(
         self, v: FloatArray, penalties: FloatArray
@@ -223,6 +238,7 @@ class Gram:
             for rows in blocks(self.n_rows, BLOCK_ROWS):
                 base = self._base(f, np.arange(self.n_rows)[rows], cols)
                 for k, values in enumerate(family.members(base)):
+                    self.check_time()
                     sums[k] += signs[:, rows] @ values
             return np.asarray(np.abs(sums).max(axis=2))
 
@@ -238,6 +254,7 @@ class Gram:
             for rows in blocks(len(active), BLOCK_ROWS):
                 base = self._base(f, active[rows], cols)
                 for k in range(family.n_kernels):
+                    self.check_time()
                     with np.errstate(over="ignore"):  # infinite, for the caller to refuse
                         out[k] += v[active[rows]] @ function(family.member(base, k))
             return out
@@ -355,7 +372,7 @@ class Gram:
         """Do ``work`` for the blocks of range(n), shared by threads; stop at the deadline."""
 
         def in_time(part: slice) -> Any:
-            self._check_time()
+            self.check_time()
             return work(part)
 
         parts = list(blocks(n, size))
@@ -368,7 +385,8 @@ class Gram:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raise `OutOfTime` once the deadline has passed."""
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             raise OutOfTime
 
@@ -377,7 +395,7 @@ class Gram:
         if base is not None:
             return base[rows, cols] if isinstance(cols, slice) else base[np.ix_(rows, cols)]
         if self.families[f].is_costly:
-            self._check_time()
+            self.check_time()
         return self.families[f].base(take_rows(self.X, rows), take_rows(self.centers, cols))
 
     def _cached_bases(self, memory_limit: int) -> list[FloatArray | None]:

@@ -34,6 +34,8 @@ FIRST_CELL = 0.25
 FEWEST_LEVELS = 3
 MAX_LEVELS = 40
 PAIRS_AT_ONCE = 1024
+#: Widths that are priced in one pass; between passes the deadline is looked at.
+NODES_AT_ONCE = 128
 GOLDEN = (math.sqrt(5) - 1) / 2
 GOLDEN_STEPS = 30
 #: Rounding errors of a sum, in units of the last place.
@@ -134,8 +136,9 @@ class _Pricer:
             for a, b in pairwise(knots)
         ]
         nodes = np.concatenate([*parts, knots[-1:]])
-        gram = self.problem.gram.with_last(self.family.with_widths(np.exp(nodes)), alone=True)
-        values = np.abs(gram.correlate(self.signed))
+        values = np.concatenate(
+            [self._correlation(nodes[some]) for some in blocks(len(nodes), NODES_AT_ONCE)]
+        )
         if len(nodes) == 1:  # low = high
             nodes, values = np.repeat(nodes, 2), np.repeat(values, 2, axis=0)
         n_cells, n_centers = len(nodes) - 1, values.shape[1]
@@ -146,6 +149,12 @@ class _Pricer:
             values[:-1].ravel(),
             values[1:].ravel(),
         )
+
+    def _correlation(self, t: FloatArray) -> FloatArray:
+        """Return |v| of all centres at some t, shape (n_t, n_centers): one pass."""
+        family = self.family.with_widths(np.exp(t))
+        gram = self.problem.gram.with_last(family, alone=True)
+        return np.abs(gram.correlate(self.signed))
 
     def bounds(self, cells: _Cells) -> FloatArray:
         """Return the bound of |v| / L on each cell."""
@@ -185,10 +194,12 @@ class _Pricer:
         out = np.empty(len(t))
         rows = take_rows(self.problem.gram.X, self.active)
         for part in blocks(len(t), PAIRS_AT_ONCE):
+            self.problem.gram.check_time()
             used, positions = np.unique(centers[part], return_inverse=True)
             base = self.family.base(rows, take_rows(self.problem.gram.centers, used))
             exponents = np.take(base, positions, axis=1)
-            exponents *= -np.exp(t[part])
+            with np.errstate(over="ignore"):
+                exponents *= -np.exp(t[part])
             out[part] = self.signed[self.active] @ np.exp(exponents, out=exponents)
         return out
 
