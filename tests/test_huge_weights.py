@@ -150,3 +150,18 @@ def test_a_matrix_takes_huge_weights(data):
     model = VotedKernelClassifier(Precomputed(), complexity=Empirical(n_draws=8), l1_penalty=1e-2)
     model.fit(X @ X.T, y, np.full(len(y), 1e300))
     assert model.stop_reason_ == "optimal"
+
+
+def test_penalties_that_all_but_vanish_leave_coordinate_descent_an_intercept():
+    """Weights of 1e300 make complexities of 1e-150: the intercept is not determined any more."""
+    random = np.random.default_rng((19, 2876))
+    X, y = np.column_stack([np.ones(8), random.standard_normal((8, 2))]), np.arange(8) % 3
+    parameters = {"complexity_penalty": 1.0, "l1_penalty": 0.0, "fit_intercept": True}
+    objectives = {}
+    for solver in ("coordinate-descent", "column-generation"):
+        model = VotedKernelClassifier(Polynomial((1, 2, 4)), solver=solver, **parameters)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y, np.full(8, 1e300))
+        objectives[solver] = model.objective_
+    assert objectives["coordinate-descent"] <= objectives["column-generation"] + 1e-3

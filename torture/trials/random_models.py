@@ -256,7 +256,7 @@ def wrong_values(model, number, F, noise, grams, signs, w, L):
     if not 0 <= bound <= objective + slack:
         return f"bound {bound!r} beside an objective of {objective!r}"
     best = optimum(grams, signs, w, L, model.fit_intercept)
-    tolerance = model.tol if model.stop_reason_ == "optimal" else np.inf
+    tolerance = model.tol if model.stop_reason_ == "optimal" else 1.0
     if best is None or fits(objective, bound, best, tolerance, slack):
         return None
     second = second_opinion(grams, signs, w, L, model.fit_intercept)

@@ -259,6 +259,8 @@ class _State:
         y = self.balance
         y_du, y_db, _ = solve(y, np.zeros(n_pool))
         curvature = float(y @ y_du)
+        if curvature == 0:  # a column of the pool is the labels, and does what the intercept does
+            raise linalg.LinAlgError("the intercept is not determined")
 
         def solve_balanced(
             r: FloatArray, freely: FloatArray

@@ -25,6 +25,7 @@ from functools import partial
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.gram import OutOfTime
@@ -48,6 +49,8 @@ LARGE_POOL = 150
 ROUNDS_WITHOUT_GAIN = 15
 #: Penalties that stand for none, in units of the kernel's largest value, one after the other.
 FLOORS = (1e-3, 1e-5, 1e-7, 1e-9)
+#: Smaller penalties than this, in the same units, are none to the smoothed problem.
+VANISHING = 1e-30
 #: How far these problems are solved; what is proved about them is nothing about the one given.
 FLOOR_TOL = 1e-8
 
@@ -70,7 +73,7 @@ def solve_by_coordinate_descent(
         best = Incumbent(problem)
     else:
         start = best.terms
-    if not problem.penalties.all():
+    if vanishing_penalties(problem).any():
         return _solve_without_penalties(
             problem, tol=tol, max_iter=max_iter, deadline=deadline, start=start,
             on_round=on_round, best=best,
@@ -167,7 +170,13 @@ def with_floors(problem: Problem, share: float) -> Problem:
     """Return the problem with a share of max |K_k| as the penalty of kernels that have none."""
     largest = problem.gram.largest()
     floors = share * np.where(largest > 0, largest, 1.0)
-    return replace(problem, penalties=np.where(problem.penalties > 0, problem.penalties, floors))
+    vanishing = vanishing_penalties(problem)
+    return replace(problem, penalties=np.where(vanishing, floors, problem.penalties))
+
+
+def vanishing_penalties(problem: Problem) -> NDArray[np.bool_]:
+    """Return which kernels have no penalty, or one that is nothing against their values."""
+    return np.asarray(problem.penalties <= VANISHING * problem.gram.largest())
 
 
 class Pool:
