@@ -1,3 +1,9 @@
+import math
+import os
+import subprocess
+import sys
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -32,15 +38,38 @@ def test_compiled_loops_equal_numpy(family, n_jobs, monkeypatch):
         assert error.max() < 1e-13
 
 
+def error_of_exponentials():
+    """Return the largest relative error over the whole range, judged by decimal numbers."""
+    from votedkernels.kernels._fused import exponentials
+
+    halfway = (np.arange(1021) + 0.5) * math.log(2)  # where the power of two changes
+    x = -np.concatenate([
+        np.linspace(0, 708, 10_001), np.linspace(0, 2, 10_001), np.logspace(-20, 2.85, 2000),
+        halfway, np.nextafter(halfway, 0), np.nextafter(halfway, 1000),
+    ])  # fmt: skip
+    out = np.empty_like(x)
+    exponentials(x, out)
+    exact = [Decimal(power).exp() for power in x.tolist()]
+    return max(abs(float(Decimal(o) / e - 1)) for o, e in zip(out.tolist(), exact, strict=True))
+
+
 def test_exponentials_are_exact_to_rounding():
     from votedkernels.kernels._fused import exponentials
 
-    x = -np.concatenate([np.linspace(0, 40, 4001), np.logspace(-20, 2.8, 2000)])
-    out = np.empty_like(x)
-    exponentials(x, out)
-    near = x > -40
-    np.testing.assert_allclose(out[near], np.exp(x[near]), rtol=2e-15)
-    np.testing.assert_allclose(out, np.exp(x), rtol=3e-14)
+    assert error_of_exponentials() < 2.5e-16
+    out = np.empty(4)
+    exponentials(np.array([0.0, -708.0, -709.0, -1e300]), out)
+    assert out[0] == 1
+    assert 0 < out[1] == out[2] == out[3] < 1e-307
+
+
+def test_exponentials_are_as_exact_without_fused_multiply_add():
+    command = "import test_fused; print(test_fused.error_of_exponentials())"
+    generic = os.environ | {"NUMBA_CPU_NAME": "generic", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", command], env=generic, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 2.5e-16
 
 
 def test_some_centers_are_priced_as_among_all():
