@@ -194,7 +194,7 @@ def test_scales_with_the_kernel(X, radius, factor):
 def test_tells_widths_apart_that_trace_does_not():
     X, s = np.random.default_rng(0).standard_normal((200, 1)), np.ones(200)
     gram = make_gram(Gaussian(GAMMAS, unit=1.0), X)
-    assert np.ptp(measure_complexities("trace", gram, s)) < 1e-15
+    assert np.ptp(measure_complexities("trace", gram, s)) < 1e-13
     for radius in ("fixed-point", 0.01):
         assert (np.diff(measure_complexities(Local(radius), gram, s)) > 0).all()
 
@@ -228,8 +228,13 @@ def test_estimate_is_close_to_the_exact_one_and_tells_its_error(monkeypatch, rad
     for name, value in [("EXACT_ROWS", 100), ("SUBSAMPLE_ROWS", 90), ("N_SUBSAMPLES", 6)]:
         monkeypatch.setattr(local, name, value)
     estimate, error = measure(Local(radius), gram, s)
-    assert (estimate != exact).all()
-    assert (error > 0).all()
+    # A fixed point above all eigenvalues leaves their sum, the trace, which subsamples share.
+    whole = measure_complexities(Local(np.inf), gram, s)
+    estimated = exact < (1 - 1e-9) * whole
+    assert estimated[:2].all()
+    assert (np.abs(estimate - exact)[estimated] > 1e-9).all()
+    assert (error[estimated] > 1e-9).all()
+    np.testing.assert_allclose(estimate[~estimated], exact[~estimated], rtol=1e-12)
     assert (np.abs(estimate - exact) <= 5 * error + 0.1 * exact).all()
 
 

@@ -52,8 +52,8 @@ def test_large_penalties_give_the_constant_of_the_heavier_class(table):
     with pytest.warns(UserWarning, match="no kernel gets a weight"):
         model = VotedKernelClassifier(l1_penalty=1e9).fit(X, y)
     assert len(model.support_) == 0
-    assert model.objective_ == pytest.approx(1.0, rel=1e-14)
-    assert model.dual_gap_ == pytest.approx(0.0, abs=1e-14)
+    assert model.objective_ == pytest.approx(1.0, rel=1e-13)
+    assert model.dual_gap_ == pytest.approx(0.0, abs=1e-13)
     assert np.ptp(model.decision_function(X)) == 0
     assert set(model.predict(X)) == {heavier}
     np.testing.assert_array_equal(model.predict(X) == "up", model.decision_function(X) > 0)
@@ -85,7 +85,7 @@ def test_threshold_of_the_empty_vote_is_exact(table):
     model = VotedKernelClassifier(Polynomial((2,), gamma=1.0), complexity_penalty=0.0, tol=1e-10)
     # The sum has rounding errors of its own, so the threshold is met to a few ulps.
     above = quiet_fit(model.set_params(l1_penalty=threshold * (1 + 1e-14)), X, y)
-    assert (len(above.support_), above.objective_) == (0, pytest.approx(1.0, rel=1e-14))
+    assert (len(above.support_), above.objective_) == (0, pytest.approx(1.0, rel=1e-13))
     below = quiet_fit(model.set_params(l1_penalty=threshold * 0.999), X, y)
     assert len(below.support_) >= 1
     assert below.objective_ < 1
@@ -442,7 +442,7 @@ def test_weight_zero_equals_the_row_removed_in_a_precomputed_kernel(seed):
     K[:, ~alive] = rng.standard_normal((20, np.sum(~alive)))
     weighted = quiet_fit(VotedKernelClassifier(Precomputed()), K, y, alive.astype(float))
     removed = quiet_fit(VotedKernelClassifier(Precomputed()), K[np.ix_(alive, alive)], y[alive])
-    np.testing.assert_allclose(weighted.penalties_, removed.penalties_, rtol=1e-14)
+    np.testing.assert_allclose(weighted.penalties_, removed.penalties_, rtol=1e-13)
     np.testing.assert_array_equal(
         weighted.decision_function(K), removed.decision_function(K[:, alive])
     )
@@ -453,7 +453,7 @@ def test_weights_scale_the_complexity_as_repetitions_do(table):
     model = VotedKernelClassifier(Gaussian((1.0,)))
     once = quiet_fit(model, X, y).complexities_
     four_times = quiet_fit(model, X, y, sample_weight=np.full(len(y), 4.0)).complexities_
-    np.testing.assert_allclose(four_times, once / 2, rtol=1e-14)
+    np.testing.assert_allclose(four_times, once / 2, rtol=1e-13)
 
 
 @pytest.mark.parametrize("weights", [-1.0, np.nan, np.inf])

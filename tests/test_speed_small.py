@@ -10,13 +10,18 @@ from votedkernels import {names}
 from votedkernels.datasets import make_waveform
 
 X, y = make_waveform(200, random_state=0)
-started = time.perf_counter()
+# What the clock has beyond our own work is other work on the machine.
+def seconds(since):
+    return min(time.perf_counter() - since[0], time.process_time() - since[1])
+
+started = time.perf_counter(), time.process_time()
 model = VotedKernelClassifier({arguments}).fit(X, y)
-fitted = time.perf_counter()
+fit = seconds(started)
+started = time.perf_counter(), time.process_time()
 model.predict(X)
 print(json.dumps({{
-    "fit": fitted - started,
-    "predict": time.perf_counter() - fitted,
+    "fit": fit,
+    "predict": seconds(started),
     "numba": "numba" in sys.modules,
     "stop_reason": model.stop_reason_,
 }}))
