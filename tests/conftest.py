@@ -7,6 +7,12 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 
 import pytest
 from hypothesis import HealthCheck, settings
+from running import (  # noqa: F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_report_header,
+    pytest_sessionfinish,
+)
 
 from votedkernels.solvers import SOLVERS
 

@@ -38,7 +38,7 @@ def load(name, n_rows):
     """Some rows of one of the paper's data sets, standardised."""
     path = next(iter(UCI.glob(f"{name}.csv*")), None) if UCI.is_dir() else None
     if path is None:
-        pytest.skip(f"{name} is not there: the paper's data are kept beside the checkout")
+        pytest.skip(f"no {name} in shared/data/uci")
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", newline="") as file:
         rows = list(csv.reader(file))
