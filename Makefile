@@ -3,6 +3,7 @@
 #   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
 #   make test    run the tests
 #   make test-oldest   run the tests with the oldest versions that pyproject.toml allows
+#   make test-arithmetics   run the numerical tests under the arithmetics of ten kinds of CPU
 #   make coverage   run the tests, and fail where they execute less than 95 % of the statements
 #   make lint    ruff, mypy, import-linter
 #   make bench   compare solvers, write benchmarks/results/
@@ -19,12 +20,13 @@ BENCH_ARGS ?=
 REPRODUCE_ARGS ?= --jobs 2
 TORTURE_ARGS ?=
 MUTANTS_ARGS ?=
+ARITHMETICS_ARGS ?= -n 2
 OLDEST_VENV ?= .venv-oldest
 OLDEST := tests/oldest-constraints.txt
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-oldest lint bench reproduce torture mutants coverage docs clean
+.PHONY: help demo test test-oldest test-arithmetics lint bench reproduce torture mutants coverage docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -52,6 +54,10 @@ demo: $(VENV)/.installed-plot
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Ten runs of two to three minutes each on two cores; ARITHMETICS_ARGS="-n 2 --all" makes twenty.
+test-arithmetics: $(VENV)/.installed-test
+	$(BIN)/python tests/arithmetics.py $(ARITHMETICS_ARGS)
 
 # Coverage cannot see what numba has compiled, so the tests of that run once more as plain Python,
 # but for the exponential, which works on bits and exists only compiled.
