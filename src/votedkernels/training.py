@@ -275,7 +275,7 @@ def weighted_classes(weights: FloatArray, factors: FloatArray, codes: IntArray) 
 def loss_weights(weights: FloatArray, factors: FloatArray, codes: IntArray) -> FloatArray:
     """Return w_i, which sum to 1; raise where a weight is lost beside the others."""
     w = weighted_classes(weights, factors, codes)
-    w = w / w.sum()
+    w /= w.sum()
     if w.min() < np.finfo(np.float64).tiny:
         raise ValueError(
             "sample_weight, multiplied by class_weight, spans more orders of magnitude than double "
