@@ -130,9 +130,9 @@ def test_time_limit_holds_for_each_solver(limit):
     X, y = make_waveform(800, random_state=0)
     model = VotedKernelClassifier(complexity_penalty=1e-6, l1_penalty=1e-7)
     solvers = ["coordinate-descent", "lp"]
-    started = time.perf_counter()
+    started = time.process_time()
     display = ConvergenceDisplay.from_estimator(model, X, y, solvers=solvers, time_limit=limit)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert display.stop_reasons == ["time-limit", "time-limit"]
     assert all(gaps[-1] > model.tol for gaps in display.relative_gaps)
     assert model.time_limit is None

@@ -217,7 +217,7 @@ def test_a_time_limit_holds(client, waveform):
     started = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="time-limit"):
         model = model_of(time_limit=0.5, tol=1e-12).fit(*as_dask(*waveform, n_chunks=20))
-    assert time.perf_counter() - started < 20
+    assert time.perf_counter() - started < 60
     assert 0 <= model.dual_bound_ <= model.objective_ <= 1 + 1e-12
 
 

@@ -319,10 +319,10 @@ def test_many_families_and_arrays_take_no_time(originals, tmp_path):
         ({**header, "transposed": list(small)}, {**arrays, **small}),
     ]:
         path.write_bytes(b"".join(encode(forged, held)))
-        started = time.perf_counter()
+        started = time.process_time()
         with pytest.raises(ModelFileError):
             load_model(path, functions=FUNCTIONS)
-        assert time.perf_counter() - started < 10
+        assert time.process_time() - started < 10
 
 
 def test_a_huge_degree_is_refused(originals, tmp_path):
