@@ -3,7 +3,7 @@
 #   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
 #   make test    run the tests
 #   make test-oldest   run the tests with the oldest versions that pyproject.toml allows
-#   make test-arithmetics   run the numerical tests under the arithmetics of ten kinds of CPU
+#   make test-arithmetics   run the numerical tests under ten arithmetics of other CPUs
 #   make coverage   run the tests, and fail where they execute less than 95 % of the statements
 #   make lint    ruff, mypy, import-linter
 #   make bench   compare solvers, write benchmarks/results/
@@ -55,7 +55,7 @@ demo: $(VENV)/.installed-plot
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-# Ten runs of two to three minutes each on two cores; ARITHMETICS_ARGS="-n 2 --all" makes twenty.
+# Ten runs of three to five minutes each on two busy cores; ARITHMETICS_ARGS="-n 2 --all" makes twenty.
 test-arithmetics: $(VENV)/.installed-test
 	$(BIN)/python tests/arithmetics.py $(ARITHMETICS_ARGS)
 
