@@ -83,7 +83,9 @@ class VotedKernelClassifier(
         Seconds of wall time for the whole call of fit. The best model so far is kept, with
         its gap and a ConvergenceWarning.
     memory_limit : int or str, default=None
-        Extra memory that fit may allocate, such as ``"2GB"``; None is 1 GiB.
+        Extra memory that fit may allocate, such as ``"2GB"``; None is 1 GiB for kernel values
+        and as much for everything else. Where a limit leaves no room for more columns, the best
+        model so far is kept, with its gap and a ConvergenceWarning.
     n_jobs : int, default=None
         Threads for evaluating kernels; None is 1. The model does not depend on it.
     random_state : int or RandomState, default=None
@@ -122,8 +124,8 @@ class VotedKernelClassifier(
     n_iter_ : int
         Rounds, summed over the problems.
     stop_reason_ : str
-        ``"optimal"``, ``"time-limit"``, ``"max-iter"``, ``"interrupted"``, ``"precision"`` or,
-        by the paper's coordinate descent only, ``"stalled"``.
+        ``"optimal"``, ``"time-limit"``, ``"max-iter"``, ``"memory-limit"``, ``"interrupted"``,
+        ``"precision"`` or, by the paper's coordinate descent only, ``"stalled"``.
     n_features_in_ : int
         Number of features; not set for lists of objects.
 

@@ -20,7 +20,7 @@ from .stack import user_stacklevel
 from .training import Training
 
 #: The limits that can end a fit, by their stop reason.
-LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter"}
+LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter", "memory-limit": "memory_limit"}
 
 
 def describe_solutions(
@@ -171,7 +171,7 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
                 " The paper's coordinate descent has no step left that improves; use "
                 "solver='coordinate-descent' or 'column-generation'."
             )
-        elif reason in ("time-limit", "max-iter"):
+        elif reason in ("time-limit", "max-iter", "memory-limit"):
             message += f" Give a larger {reason.replace('-', '_')}, or a larger tol."
         warnings.warn(message, ConvergenceWarning, stacklevel=user_stacklevel())
     if not penalties.any():

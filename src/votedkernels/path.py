@@ -152,7 +152,7 @@ def _as_grid(
     intercepts = np.full(shape, empty.intercept)
     objectives, dual_bounds = np.full(shape, nothing), np.zeros(shape)
     n_iter = np.zeros(shape, np.intp)
-    stop_reasons = np.full(shape, not_reached, dtype="<U11")
+    stop_reasons = np.full(shape, not_reached, dtype="<U12")
     for at, solution in solutions.items():
         weights[at][np.searchsorted(used, keys[at])] = solution.terms.weights
         intercepts[at] = solution.terms.intercept

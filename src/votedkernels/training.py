@@ -17,7 +17,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .complexity import admitted_columns, measure_with_errors
+from .complexity import admitted_columns, measure_with_errors, memory_needed
 from .kernels import ContinuousGaussian, Gram, clone_families
 from .kernels.base import (
     FloatArray,
@@ -31,6 +31,7 @@ from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
 from .memory import parse_memory
 from .problem import Continuum, Problem
 from .sample import CanonicalSample, canonical_sample
+from .solvers import least_memory
 from .validation import (
     is_table,
     validate_centers,
@@ -216,7 +217,8 @@ def build_gram(
 ) -> Gram:
     """Bind fitted families to rows and centres, within the memory limit."""
     n_jobs = effective_n_jobs(estimator.n_jobs)
-    limit = DEFAULT_MEMORY
+    limit, n_rows = DEFAULT_MEMORY, len(sample.rows)
+    smallest = 0
     if estimator.memory_limit is not None:
         layers = max(math.prod(family.base_axes) for family in families)
         smallest = 2 * n_jobs * BLOCK_BYTES * layers
@@ -226,16 +228,31 @@ def build_gram(
                 f"memory_limit={estimator.memory_limit!r} is too small for one block of kernel "
                 f"values in each of {n_jobs} threads; give at least {smallest / 1e6:.0f}MB."
             )
-    return Gram(
+    # What a measure holds, it holds while there are no blocks.
+    measuring = memory_needed(estimator.complexity, families, n_rows, limit + smallest) - smallest
+    solving = least_memory(estimator.solver, n_rows)
+    reserved = max(0, measuring, solving)
+    if reserved > limit and estimator.memory_limit is not None:
+        needs = "the complexity measure" if measuring > solving else "the solver's columns"
+        raise ValueError(
+            f"memory_limit={estimator.memory_limit!r} is too small for {needs} on {n_rows} rows; "
+            f"give at least {math.ceil((smallest + reserved) / 1e6)}MB."
+        )
+    gram = Gram(
         families,
         rows,
         centers,
         itself=sample.rows if families[0].pairwise else None,
         outside=outside,
         memory_limit=limit,
+        reserved=min(reserved, limit),
         n_jobs=n_jobs,
         deadline=deadline,
     )
+    gram.block_memory = smallest
+    if estimator.memory_limit is None:
+        gram.memory_left = DEFAULT_MEMORY
+    return gram
 
 
 def class_factors(

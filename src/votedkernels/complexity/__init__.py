@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, KernelFamily
 from ..kernels.gram import Gram
 from .base import ComplexityMeasure
 from .empirical import Empirical
@@ -98,6 +98,17 @@ def measure_with_errors(
             "kernel values: divide it by its largest), or scale X."
         )
     return values, np.concatenate([error for _, error in parts])
+
+
+def memory_needed(spec: Any, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
+    """Return the bytes that measuring takes, of those at hand; see `ComplexityMeasure`."""
+    if are_numbers(spec):
+        return 0
+    measures = measures_by_family(spec, len(families))
+    return max(
+        measure.memory_needed(family, n_rows, memory)
+        for measure, family in zip(measures, families, strict=True)
+    )
 
 
 def admitted_columns(spec: Any, gram: Gram, sample_weight: FloatArray) -> NDArray[np.bool_] | None:

@@ -27,6 +27,13 @@ class ComplexityMeasure(BaseEstimator):
         values = self.measure(gram, f, sample_weight)
         return values, np.zeros_like(values)
 
+    def memory_needed(self, family: KernelFamily, n_rows: int, memory: int) -> int:
+        """Return the bytes that measuring a family takes, beside blocks, of ``memory`` at hand.
+
+        More than that, and the fit is refused.
+        """
+        return 0
+
     def admits(self, gram: Gram, f: int, sample_weight: FloatArray) -> NDArray[np.bool_] | None:
         """Return which columns of family ``f`` may vote, (n_members, n_centers); None for all."""
         return None

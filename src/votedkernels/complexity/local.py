@@ -10,13 +10,14 @@ solution, the fixed point.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..kernels.base import FloatArray, in_moderate_units, take_rows
+from ..kernels.base import FloatArray, KernelFamily, in_moderate_units, take_rows
 from ..kernels.gram import Gram
 from .base import ComplexityMeasure, positive_range
 
@@ -34,7 +35,9 @@ class Local(ComplexityMeasure):
     spectrum falls fast is simpler. Spectra of more than 2,000 rows are estimated from four
     random subsamples of 1,000, and the standard error over these is reported; it does not see
     that eigenvalues below 1/1,000 of the largest possible are lost, which matters for radii below
-    0.001 only.
+    0.001 only. Spectra of 1,001 to 2,000 rows are estimated in the same way where ``memory_limit``
+    leaves no room for their matrices (96 MB for 2,000 rows): the number of rows is part of what is
+    measured, so that such a limit changes the penalties.
 
     Parameters
     ----------
@@ -65,6 +68,16 @@ class Local(ComplexityMeasure):
             return values, np.zeros_like(values)
         return values, estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
 
+    def memory_needed(self, family: KernelFamily, n_rows: int, memory: int) -> int:
+        """Return the bytes of three matrices of all rows, or of a subsample where there is no room.
+
+        These are the base, a member, and what LAPACK makes of it.
+        """
+        everyone = _spectrum_bytes(family, n_rows)
+        if n_rows <= SUBSAMPLE_ROWS or (n_rows <= EXACT_ROWS and everyone <= memory):
+            return everyone
+        return _spectrum_bytes(family, SUBSAMPLE_ROWS)
+
     def admits(self, gram: Gram, f: int, sample_weight: FloatArray) -> NDArray[np.bool_] | None:
         """Return the columns in the class of this radius, if ``filter`` asks for them."""
         if not self.filter:
@@ -88,7 +101,9 @@ class Local(ComplexityMeasure):
         radii = self._radii(len(kappa_squared))
         random = np.random.default_rng(self.random_state)
         out = []
-        for rows in subsamples(gram.n_rows, random):
+        needed = _spectrum_bytes(gram.families[f], gram.n_rows)
+        memory = gram.memory_left + gram.block_memory
+        for rows in subsamples(gram.n_rows, random, fits=needed <= memory):
             spectra = family_spectra(gram, f, rows, sample_weight[rows], kappa_squared)
             out.append([
                 kappa_squared[k] * (fixed_point(mu, m) if radii is None else psi(radii[k], mu, m))
@@ -116,9 +131,15 @@ class Local(ComplexityMeasure):
         return np.broadcast_to(radii, (n_kernels,))
 
 
-def subsamples(n_rows: int, random: np.random.Generator) -> list[NDArray[np.intp]]:
-    """Return the rows of each subsample: all, or some thousands at random."""
-    if n_rows <= EXACT_ROWS:
+def _spectrum_bytes(family: KernelFamily, n_rows: int) -> int:
+    return 8 * n_rows**2 * (math.prod(family.base_axes) + 2)
+
+
+def subsamples(
+    n_rows: int, random: np.random.Generator, *, fits: bool = True
+) -> list[NDArray[np.intp]]:
+    """Return the rows of each subsample: all if they fit in memory, or some thousands at random."""
+    if n_rows <= SUBSAMPLE_ROWS or (n_rows <= EXACT_ROWS and fits):
         return [np.arange(n_rows)]
     return [
         np.sort(random.choice(n_rows, SUBSAMPLE_ROWS, replace=False)) for _ in range(N_SUBSAMPLES)
@@ -134,6 +155,7 @@ def family_spectra(
     root = np.sqrt(weights / weights.sum())
     spectra = []
     for k in range(family.n_kernels):
+        gram.check_time()
         if kappa_squared[k] == 0:
             spectra.append(np.zeros(len(rows)))
             continue

@@ -51,7 +51,9 @@ class Gram:
     itself : the rows in the form of centres; X by default
     outside : centres that need not be rows, in the forms of rows and of centres; None if all are
     memory_limit : int
-        Bytes that may be allocated here.
+        Bytes that may be allocated here; `memory_left` says how many are left for others.
+    reserved : int
+        Bytes of these that bases may not take.
     n_jobs : int
         Threads that share the blocks.
     deadline : float
@@ -67,6 +69,7 @@ class Gram:
         itself: Any = None,
         outside: tuple[Any, Any] | None = None,
         memory_limit: int = DEFAULT_MEMORY,
+        reserved: int = 0,
         n_jobs: int = 1,
         deadline: float | None = None,
     ) -> None:
@@ -86,7 +89,14 @@ class Gram:
         self.n_values = 0
         for family in self.families:
             family.check_range(X, centers)
-        self._bases = self._cached_bases(memory_limit)
+        self._bases = self._cached_bases(memory_limit - reserved)
+        kept = sum(base.nbytes for base in self._bases if base is not None)
+        self.memory_left = memory_limit - kept
+
+    #: Bytes that complexity measures and solvers may allocate, one after the other.
+    memory_left = DEFAULT_MEMORY
+    #: Bytes that are set aside for blocks, beside these.
+    block_memory = 0
 
     def _number_kernels(self) -> None:
         self.names = [name for family in self.families for name in family.names_]

@@ -7,7 +7,7 @@ from ..problem import Problem
 from ..solution import Solution
 from .column_generation import solve_by_column_generation
 from .continuum import solve_over_continuum, with_widths
-from .coordinate_descent import solve_by_coordinate_descent
+from .coordinate_descent import COORDINATES_PER_ROUND, pool_bytes, solve_by_coordinate_descent
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master
@@ -32,6 +32,14 @@ def solve_problem(solver: str, problem: Problem, **options: Any) -> Solution:
     return SOLVERS[solver](problem, **options)
 
 
+def least_memory(solver: str, n_rows: int) -> int:
+    """Return the bytes without which a solver does not start, on so many rows."""
+    if solver != "coordinate-descent":
+        return 0
+    n_pool = min(n_rows, COORDINATES_PER_ROUND)
+    return pool_bytes(n_rows, n_pool, n_pool)
+
+
 __all__ = [
     "CONVERGENT_SOLVERS",
     "SOLVERS",
@@ -40,6 +48,7 @@ __all__ = [
     "Round",
     "SolverInterrupted",
     "check_memory_of_full_lp",
+    "least_memory",
     "solve_by_column_generation",
     "solve_by_coordinate_descent",
     "solve_by_full_lp",

@@ -24,6 +24,7 @@ the step longer.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -75,13 +76,17 @@ def solve_pool(
     tol: float,
     balance: FloatArray | None,
     squared: FloatArray | None = None,
+    *,
+    most_kept: int | None = None,
+    deadline: float | None = None,
 ) -> PoolSolution:
     """Minimise the hinge loss plus penalties over the columns Z to a relative gap of ``tol``.
 
     ``balance`` holds the labels when there is an intercept: a column without a penalty.
-    ``squared`` is H, None for 0.
+    ``squared`` is H, None for 0. At most ``most_kept`` rows near the margin stay in the linear
+    system: more take memory, fewer lose digits.
     """
-    state = _State(Z, w, penalties, balance, squared)
+    state = _State(Z, w, penalties, balance, squared, most_kept)
     tol = max(tol, SMALLEST_GAP)
     objective, weights, intercept = np.inf, np.zeros(Z.shape[1]), 0.0
     bound, dual, dual_weights, n_steps = -np.inf, state.u, state.b, 0
@@ -93,7 +98,11 @@ def solve_pool(
         value, shrink = state.dual_value()
         if value > bound:
             bound, dual, dual_weights = value, shrink * state.u, shrink * state.b
-        if objective - bound <= tol * objective or not state.step():
+        if objective - bound <= tol * objective:
+            break
+        if deadline is not None and time.perf_counter() >= deadline:
+            break
+        if not state.step():
             break
     return PoolSolution(weights, intercept, dual, dual_weights, n_steps)
 
@@ -117,8 +126,10 @@ class _State:
         penalties: FloatArray,
         balance: FloatArray | None,
         squared: FloatArray | None,
+        most_kept: int | None = None,
     ) -> None:
         self.Z, self.w, self.penalties = Z, w, penalties
+        self.most_kept = len(w) if most_kept is None else most_kept
         self.balance, self.squared = balance, squared
         self.intercept = 0.0
         u = 0.5 * w
@@ -231,7 +242,11 @@ class _State:
         ratios = [x / z for x, z in zip(self.primal, self.dual, strict=True)]
         D, E = ratios[0] + ratios[1], ratios[2] + ratios[3]
         Z, root = self.Z, np.sqrt(E)
-        kept = MARGIN_ROW * np.einsum("ij,ij,j->i", Z, Z, E, optimize=False) > D
+        nearness = MARGIN_ROW * np.einsum("ij,ij,j->i", Z, Z, E, optimize=False) / D
+        kept = nearness > 1
+        if kept.sum() > self.most_kept:
+            kept = np.zeros(len(D), bool)
+            kept[np.argpartition(-nearness, self.most_kept)[: self.most_kept]] = True
         n_kept, n_pool = int(kept.sum()), len(E)
         inverse = np.where(kept, 0.0, 1.0 / D)
         system = np.zeros((n_kept + n_pool, n_kept + n_pool))

@@ -81,14 +81,16 @@ def solve_by_column_generation(
                     problem, solve, smallest=SMALLEST_SUBSAMPLE, deadline=deadline
                 )
         else:
-            master.problem = problem
+            master.problem, master.is_cramped = problem, False
             if len(master.kernels):
                 u = improve(master, best, u)
         if start is not None and len(start.kernels):
             decision = decision_in_any_case(problem, start)
             best.offer_scaled(start, decision)
             master.start_from(decision)
-            master.add_columns(start.kernels, start.centers)
+            heaviest = np.argsort(-np.abs(start.weights), kind="stable")[: master.room]
+            chosen = np.sort(heaviest)
+            master.add_columns(start.kernels[chosen], start.centers[chosen])
             u = improve(master, best, u)
         for n_iter in count(1):
             u = problem.feasible_box(u)
@@ -104,6 +106,8 @@ def solve_by_column_generation(
                 objective, bound, last_gain = best.objective, best.dual_bound, n_iter
             stuck = n_iter - last_gain >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN)
             if stuck or not master.add_worst(prices.excess, tol, prices.centers):
+                if master.is_cramped:
+                    return best.verified(n_iter, "memory-limit", tol)
                 if hopeless or not master.coarseness:
                     return best.verified(n_iter, "precision", tol)
                 break

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.gram import OutOfTime
+from ..kernels.gram import OutOfTime, blocks
 from ..problem import Problem, Terms
 from ..solution import Solution
 from .barrier import PoolSolution, solve_pool
@@ -47,6 +47,10 @@ IDLE_ROUNDS = 3
 LARGE_POOL = 150
 #: Double precision has no more to give when the gap did not shrink for so long.
 ROUNDS_WITHOUT_GAIN = 15
+#: Columns that are evaluated in one go.
+COLUMNS_AT_ONCE = 128
+#: Vectors of one number per row that a step takes.
+VECTORS = 40
 #: Penalties that stand for none, in units of the kernel's largest value, one after the other.
 FLOORS = (1e-3, 1e-5, 1e-7, 1e-9)
 #: Smaller penalties than this, in the same units, are none to the smoothed problem.
@@ -88,8 +92,8 @@ def solve_by_coordinate_descent(
         u, v = problem.feasible_box(problem.w), Terms.none()
         if start is not None and len(start.kernels):
             best.offer_scaled(start, decision_in_any_case(problem, start))
-            pool.add(start.kernels, start.centers)
-            u, v = pool.improve(best, tol, 1.0)
+            pool.add_terms(start)
+            u, v = pool.improve(best, tol, 1.0, deadline)
         for n_iter in count(1):
             u = problem.feasible_box(u)
             correlation, square = problem.dual_parts(u, v)
@@ -104,10 +108,10 @@ def solve_by_coordinate_descent(
             if gap < 0.99 * smallest_gap:
                 smallest_gap, last_gain = gap, n_iter
             elif n_iter - last_gain >= ROUNDS_WITHOUT_GAIN:
-                return best.verified(n_iter, "precision", tol)
+                return best.verified(n_iter, pool.reason_to_give_up, tol)
             if not pool.add_steepest(problem.excess(correlation), tol) and not pool.sharpen():
-                return best.verified(n_iter, "precision", tol)
-            u, v = pool.improve(best, tol, gap)
+                return best.verified(n_iter, pool.reason_to_give_up, tol)
+            u, v = pool.improve(best, tol, gap, deadline)
             if max_iter is not None and n_iter >= max_iter:
                 return best.verified(n_iter, best.reason("max-iter", tol), tol)
     except KeyboardInterrupt:
@@ -191,20 +195,50 @@ class Pool:
         self.Z = np.zeros((problem.n_rows, 0))
         self.member = np.zeros((problem.gram.n_kernels, problem.gram.n_centers), bool)
         self.accuracy = 0.1
+        everything = problem.gram.n_kernels * problem.gram.n_centers
+        self.most = most_columns(problem.n_rows, problem.gram.memory_left, everything)
+        #: Whether memory has kept columns or rows out.
+        self.is_cramped = False
+
+    @property
+    def reason_to_give_up(self) -> str:
+        """Why no round gains any more."""
+        return "memory-limit" if self.is_cramped else "precision"
+
+    def add_terms(self, terms: Terms) -> None:
+        """Take in the columns of a vote; the heaviest ones where there is no room for all."""
+        if len(terms.kernels) > self.most:
+            self.is_cramped = True
+            share = np.abs(terms.weights) * self.problem.gram.largest()[terms.kernels]
+            chosen = np.sort(np.argsort(-share, kind="stable")[: self.most])
+            self.add(terms.kernels[chosen], terms.centers[chosen])
+        else:
+            self.add(terms.kernels, terms.centers)
 
     def add(self, kernels: IntArray, centers: IntArray) -> None:
         """Take in columns that are not there yet."""
         fresh = ~self.member[kernels, centers]
         kernels, centers = kernels[fresh], centers[fresh]
         self.member[kernels, centers] = True
-        Z = self.problem.gram.columns(kernels, centers) * self.problem.y[:, None]
-        scale = np.abs(Z).max(axis=0, initial=0.0)
-        scale[scale == 0] = 1.0
-        self.Z = np.concatenate([self.Z, Z / scale], axis=1)
+        Z, scale = self._signed_columns(kernels, centers)
+        self.Z = np.concatenate([self.Z, Z], axis=1) if len(self.kernels) else Z
         self.kernels = np.concatenate([self.kernels, kernels])
         self.centers = np.concatenate([self.centers, centers])
         self.scale = np.concatenate([self.scale, scale])
         self.idle = np.concatenate([self.idle, np.zeros(len(kernels), np.intp)])
+
+    def _signed_columns(
+        self, kernels: IntArray, centers: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return y K_c(x) / max |K_c|, and the latter; no more than a block takes memory beside."""
+        Z = np.empty((self.problem.n_rows, len(kernels)))
+        for part in blocks(len(kernels), COLUMNS_AT_ONCE):
+            Z[:, part] = self.problem.gram.columns(kernels[part], centers[part])
+        Z *= self.problem.y[:, None]
+        scale = np.maximum(Z.max(axis=0, initial=0.0), -Z.min(axis=0, initial=0.0))
+        scale[scale == 0] = 1.0
+        Z /= scale
+        return Z, scale
 
     def add_steepest(self, excess: FloatArray, tol: float) -> bool:
         """Take in the coordinates of steepest descent, one kernel a centre for variety."""
@@ -217,8 +251,12 @@ class Pool:
         if len(order) == 0:
             return False
         self._drop_idle()
+        if len(self.kernels) + len(order) > self.most:
+            self.is_cramped = True
+            self._drop(self.idle > 0)  # which are without weight now
+            order = order[: max(0, self.most - len(self.kernels))]
         self.add(kernels[order], order)
-        return True
+        return len(order) > 0
 
     def sharpen(self) -> bool:
         """Ask for a more accurate answer of the same pool; False at the limit of precision."""
@@ -226,21 +264,31 @@ class Pool:
         return self.accuracy > 1e-8
 
     def _drop_idle(self) -> None:
-        keep = self.idle < IDLE_ROUNDS
-        if keep.all() or len(keep) < LARGE_POOL:
+        if len(self.kernels) >= LARGE_POOL:
+            self._drop(self.idle >= IDLE_ROUNDS)
+
+    def _drop(self, columns: NDArray[np.bool_]) -> None:
+        keep = ~columns
+        if keep.all():
             return
         self.member[self.kernels[~keep], self.centers[~keep]] = False
         self.kernels, self.centers = self.kernels[keep], self.centers[keep]
         self.idle, self.scale, self.Z = self.idle[keep], self.scale[keep], self.Z[:, keep]
 
-    def improve(self, best: Incumbent, tol: float, gap: float) -> tuple[FloatArray, Terms]:
+    def improve(
+        self, best: Incumbent, tol: float, gap: float, deadline: float | None = None
+    ) -> tuple[FloatArray, Terms]:
         """Move all weights jointly; offer the vote; return the two parts of the dual vector."""
         problem = self.problem
         penalties = problem.penalties[self.kernels] / self.scale
         balance = problem.y if problem.fit_intercept else None
         wanted = self.accuracy * max(min(tol, 1e-6), min(gap, 1.0) ** 1.5)
         squared = self._squared() if problem.l2_penalty else None
-        found = solve_pool(self.Z, problem.w, penalties, wanted, balance, squared)
+        most_kept = most_rows(problem.n_rows, len(self.kernels), problem.gram.memory_left)
+        found = solve_pool(
+            self.Z, problem.w, penalties, wanted, balance, squared,
+            most_kept=most_kept, deadline=deadline,
+        )  # fmt: skip
         self._offer(best, found)
         self.idle = np.where(found.weights != 0, 0, self.idle + 1)
         if squared is not None:  # the answer is no corner
@@ -267,6 +315,43 @@ class Pool:
         terms = Terms(self.kernels, self.centers, found.weights / self.scale, found.intercept)
         f = self.problem.y * (self.Z @ found.weights) + found.intercept
         best.offer_vote(terms, f)
+
+
+def pool_bytes(n_rows: int, n_pool: int, n_kept: int) -> int:
+    """Return the most memory that columns and one step of theirs take.
+
+    The columns and two more of their size (a block of weighted ones and its product; at the corner,
+    with an intercept, one more row and those with a weight), or the columns and the linear system
+    with its factors.
+    """
+    columns = 3 * n_rows * n_pool + 5 * n_pool**2
+    system = n_rows * n_pool + 2 * n_kept * n_pool + 2 * (n_kept + n_pool) ** 2
+    return 8 * (max(columns, system) + VECTORS * n_rows)
+
+
+def most_columns(n_rows: int, memory: int, everything: int) -> int:
+    """Return how many columns fit, of all there are, with as many rows on the margin."""
+
+    def fits(n: int) -> bool:
+        return pool_bytes(n_rows, n, min(n, n_rows)) <= memory
+
+    return max(1, _largest(fits, everything))
+
+
+def most_rows(n_rows: int, n_pool: int, memory: int) -> int:
+    """Return how many rows on the margin fit beside so many columns."""
+    return _largest(lambda n: pool_bytes(n_rows, n_pool, n) <= memory, n_rows)
+
+
+def _largest(fits: Callable[[int], bool], most: int) -> int:
+    """Return the largest number up to ``most`` that fits, by bisection; 0 if none does."""
+    if fits(most):
+        return most
+    fewer, more = 0, most
+    while more - fewer > 1:
+        middle = (fewer + more) // 2
+        fewer, more = (middle, more) if fits(middle) else (fewer, middle)
+    return fewer
 
 
 def read_off_corner(

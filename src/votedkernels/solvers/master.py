@@ -73,6 +73,8 @@ class Master:
         self.settled = False
         self.coarseness = 0  # which of the units of u is used
         self.failures: Counter[str] = Counter()  # of LP methods, in a row
+        self.is_cramped = False  # whether memory has kept columns out
+        self._n_variables = min(n, FEWEST_ROWS)  # of the last LP
         # Values of the pool's columns, shape (n_pool, n_stored), on the rows stored so far.
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
         self._where = np.full(n, -1, np.intp)
@@ -113,8 +115,24 @@ class Master:
         self.settled = bool(worst[order[0]] < SETTLED_EXCESS)
         if len(self.kernels) > CROWDED_POOL:
             self.drop_idle_columns(IDLE_ROUNDS)
+        if len(order) > self.room:
+            self.is_cramped = True
+            self.drop_idle_columns(1)  # which are without weight now
+            order = order[: self.room]
         self.add_columns(kernels[order], candidates[order])
-        return True
+        return len(order) > 0
+
+    @property
+    def room(self) -> int:
+        """How many more columns fit in memory.
+
+        An LP of q columns takes twice their values on the rows stored, four times those on its own
+        rows, and four squares of side q. Blocks of kernel values are not needed meanwhile.
+        """
+        gram = self.problem.gram
+        half = (2 * len(self._stored) + 4 * self._n_variables) / 8
+        most = (half**2 + (gram.memory_left + gram.block_memory) / 32) ** 0.5 - half
+        return max(0, int(most) - len(self.kernels))
 
     def drop_idle_columns(self, rounds: int) -> None:
         """Forget columns that had no weight for so many rounds (never one twice)."""
@@ -269,6 +287,7 @@ class Master:
             balance = -(problem.y * problem.w)[fixed].sum() / unit
             lower, upper = np.append(lower, balance), np.append(upper, balance)
             row_status = np.append(row_status, np.int8(self.balance_status))
+        self._n_variables = len(rows)
         lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
         return lp, Basis(self.column_status[rows], row_status)
 
