@@ -284,6 +284,8 @@ class Pool:
         balance = problem.y if problem.fit_intercept else None
         wanted = self.accuracy * max(min(tol, 1e-6), min(gap, 1.0) ** 1.5)
         squared = self._squared() if problem.l2_penalty else None
+        if len(best.terms.kernels) == 0:  # half a pool is no vote: have one first
+            deadline = None
         most_kept = most_rows(problem.n_rows, len(self.kernels), problem.gram.memory_left)
         found = solve_pool(
             self.Z, problem.w, penalties, wanted, balance, squared,
