@@ -58,7 +58,9 @@ class VotedKernelClassifier(
         Rho, the price of the squared norms in the kernels' own spaces: adds
         ``rho/2 sum_k a_k^T K_k a_k``, as in a support vector machine, to the sums above (the
         hybrid norm). For positive definite kernels and training rows as centres, with
-        ``solver="coordinate-descent"``.
+        ``solver="coordinate-descent"``. Matrices and functions that are declared positive
+        definite are checked, on up to 2,000 rows before the fit and on all columns in use
+        during it; one with a negative eigenvalue is an error.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
         ``"massart"``, or an object such as ``Local(radius=0.1)``; ``"auto"`` is trace for

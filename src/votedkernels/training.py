@@ -27,6 +27,7 @@ from .kernels.base import (
     in_moderate_units,
     take_rows,
 )
+from .kernels.definiteness import check_definite
 from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
 from .memory import parse_memory
 from .problem import Continuum, Problem
@@ -110,6 +111,8 @@ class Training:
         gram = build_gram(estimator, families, rows, centers, sample, deadline, outside)
         gram.work *= len(classes) if len(classes) > 2 else 1
         try:
+            if center_rows is not None:
+                check_definite(gram, center_rows)
             complexities, errors = measure_with_errors(estimator.complexity, gram, sample.weights)
             allowed = admitted_columns(estimator.complexity, gram, sample.weights)
         except OutOfTime:  # no penalties, so no solver will run either

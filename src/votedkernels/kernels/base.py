@@ -122,6 +122,9 @@ class KernelFamily(BaseEstimator):
     #: A value may take any time, so that the deadline is looked at before every block.
     is_costly = False
 
+    #: Where members are positive definite, it is by their formula, and not by the user's word.
+    is_definite_by_formula = False
+
     names_: list[str]
 
     @property

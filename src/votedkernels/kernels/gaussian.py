@@ -51,6 +51,8 @@ class Gaussian(KernelFamily):
 
     accepts_sparse = True
 
+    is_definite_by_formula = True
+
     def __init__(
         self,
         gammas: Any = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),

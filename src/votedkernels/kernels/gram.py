@@ -132,7 +132,7 @@ class Gram:
                 mine = self.members_of(f)
                 if not (fused and family.has_fused):
                     for rows in blocks(len(active), BLOCK_ROWS):
-                        base = self._base(f, active[rows], chosen)
+                        base = self.base(f, active[rows], chosen)
                         out[mine] += self._correlate_members(family, base, weights[rows])
                     continue
                 for rows, base in self._turned_bases(f, active, chosen, factors[f]):
@@ -187,7 +187,7 @@ class Gram:
                 out = buffer if len(part) == FUSED_ROWS else None
                 yield rows, family.multiply(left, part, out)
             elif self._bases[f] is not None:
-                yield rows, np.ascontiguousarray(self._base(f, active[rows], chosen).T)
+                yield rows, np.ascontiguousarray(self.base(f, active[rows], chosen).T)
             else:
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
@@ -246,7 +246,7 @@ class Gram:
             width = len(range(self.n_centers)[cols])
             sums = np.zeros((family.n_kernels, len(signs), width))
             for rows in blocks(self.n_rows, BLOCK_ROWS):
-                base = self._base(f, np.arange(self.n_rows)[rows], cols)
+                base = self.base(f, np.arange(self.n_rows)[rows], cols)
                 for k, values in enumerate(family.members(base)):
                     self.check_time()
                     sums[k] += signs[:, rows] @ values
@@ -262,7 +262,7 @@ class Gram:
         def work(cols: slice) -> FloatArray:
             out = np.zeros((family.n_kernels, len(range(self.n_centers)[cols])))
             for rows in blocks(len(active), BLOCK_ROWS):
-                base = self._base(f, active[rows], cols)
+                base = self.base(f, active[rows], cols)
                 for k in range(family.n_kernels):
                     self.check_time()
                     with np.errstate(over="ignore"):  # infinite, for the caller to refuse
@@ -280,7 +280,7 @@ class Gram:
         out = np.empty((len(rows), len(kernels)))
         for f, terms, members, used, positions in self._terms_by_family(kernels, centers):
             for block in blocks(len(rows), BLOCK_ROWS):
-                base = self._base(f, rows[block], used)
+                base = self.base(f, rows[block], used)
                 out[block, terms] = self.families[f].columns(base, members, positions)
         return out
 
@@ -315,7 +315,7 @@ class Gram:
                     base = self.families[f].base(take_rows(self.X, block), points[f])
                 else:
                     mine = np.arange(n)[block] if rows is None else rows[block]
-                    base = self._base(f, mine, used)
+                    base = self.base(f, mine, used)
                 out += self.families[f].vote(base, members, positions, weights[terms])
             return out
 
@@ -372,6 +372,10 @@ class Gram:
             np.maximum(largest, diagonal.max(axis=1, initial=-np.inf)),
         )
 
+    def family_of(self, kernel: int) -> KernelFamily:
+        """Return the family of a kernel."""
+        return self.families[int(self._family_of[kernel])]
+
     def members_of(self, f: int) -> IntArray:
         """Return the numbers of the kernels of family f."""
         return np.flatnonzero(self._family_of == f)
@@ -400,7 +404,8 @@ class Gram:
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             raise OutOfTime
 
-    def _base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
+    def base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
+        """Return the base of family f on some rows and centres, from memory if it is kept."""
         base = self._bases[f]
         if base is not None:
             return base[rows, cols] if isinstance(cols, slice) else base[np.ix_(rows, cols)]

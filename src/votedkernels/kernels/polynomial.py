@@ -53,6 +53,8 @@ class Polynomial(KernelFamily):
 
     accepts_sparse = True
 
+    is_definite_by_formula = True
+
     def __init__(
         self,
         degrees: Any = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),

@@ -51,6 +51,8 @@ class Spectrum(KernelFamily):
     accepts_objects = True
     takes_strings = True
 
+    is_definite_by_formula = True
+
     def __init__(self, lengths: Any = (1, 2, 3)) -> None:
         self.lengths = lengths
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
+from ..kernels.definiteness import require_definite
 from ..kernels.gram import OutOfTime, blocks
 from ..problem import Problem, Terms
 from ..solution import Solution
@@ -310,6 +311,8 @@ class Pool:
             mine = np.flatnonzero(self.kernels == k)
             rows = problem.center_rows[self.centers[mine]]
             values = problem.gram.columns(self.kernels[mine], self.centers[mine], rows)
+            if not problem.gram.family_of(k).is_definite_by_formula:
+                require_definite(values, problem.gram.names[k])
             out[np.ix_(mine, mine)] = 0.5 * problem.l2_penalty * (values + values.T)
         return out / self.scale / self.scale[:, None]
 
