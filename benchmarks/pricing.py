@@ -23,7 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from votedkernels import Gaussian, Polynomial
 from votedkernels.datasets import make_waveform
-from votedkernels.kernels import Gram, gram
+from votedkernels.kernels import Gram
+from votedkernels.kernels import columns as gram
 from votedkernels.kernels._fused import exponentials
 
 PACKAGES = ("numpy", "numba")

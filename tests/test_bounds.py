@@ -15,7 +15,7 @@ from votedkernels import (
     VotedKernelClassifierCV,
     guarantee,
 )
-from votedkernels.bounds import (
+from votedkernels.guarantees.theorems import (
     FACTORS,
     MARGINS,
     GeneralizationBound,

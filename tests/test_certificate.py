@@ -6,15 +6,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from votedkernels import certificate
-from votedkernels.certificate import (
+from votedkernels.kernels import Gaussian, Gram, Polynomial
+from votedkernels.problem import Problem, Terms
+from votedkernels.problem import rounding as certificate
+from votedkernels.problem.rounding import (
     closer_rounding_error,
     extended_values,
     rounding_error,
     verify,
 )
-from votedkernels.kernels import Gaussian, Gram, Polynomial
-from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import solve_by_column_generation
 
 

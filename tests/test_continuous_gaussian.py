@@ -22,9 +22,9 @@ from votedkernels import (
     voted_kernel_path,
 )
 from votedkernels.datasets import make_waveform
+from votedkernels.preparation.training import Training
 from votedkernels.solvers import SOLVERS, SolverInterrupted, continuum, solve_problem, widths
 from votedkernels.solvers.widths import CURVATURE, WidthPrices, price_widths
-from votedkernels.training import Training
 
 UCI = Path(__file__).parents[2] / "shared" / "data" / "uci"
 NAMES = (

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from votedkernels.solvers import dense_simplex
-from votedkernels.solvers.dense_simplex import solve_dense
-from votedkernels.solvers.linear_program import BASIC, Infeasible, LinearProgram
-from votedkernels.solvers.refinement import solve_basis
+from votedkernels.solvers.lp.dense_simplex import solve_dense
+from votedkernels.solvers.lp.ladder import dense_simplex
+from votedkernels.solvers.lp.linear_program import BASIC, Infeasible, LinearProgram
+from votedkernels.solvers.lp.refinement import solve_basis
 
 
 def random_lp(seed):
@@ -116,7 +116,7 @@ def test_compiled_pivots_are_the_same_pivots(seed):
 
 def test_compiled_pivots_share_the_constants():
     # Written twice: numba's cache on disk would not notice a constant imported from elsewhere.
-    pivots = pytest.importorskip("votedkernels.solvers._pivots")
+    pivots = pytest.importorskip("votedkernels.solvers.lp.pivots")
     for name in ("PIVOT", "TIE", "GOING", "FEASIBLE", "STUCK"):
         assert getattr(pivots, name) == getattr(dense_simplex, name)
 

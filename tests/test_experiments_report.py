@@ -346,7 +346,7 @@ def test_nothing_is_left_half_written(tmp_path, monkeypatch):
     def fail(*args):
         raise OSError("no space left")
 
-    monkeypatch.setattr("votedkernels.whole_files.os.replace", fail)
+    monkeypatch.setattr("votedkernels._system.atomic_files.os.replace", fail)
     with pytest.raises(OSError, match="no space left"):
         write_report([path], out)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before

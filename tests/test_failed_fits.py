@@ -17,8 +17,8 @@ from votedkernels import (
     VotedKernelClassifierCV,
 )
 from votedkernels.datasets import make_waveform
+from votedkernels.estimators._fit_attempt import fitted_attributes
 from votedkernels.exceptions import FitLimitError
-from votedkernels.fit_attempt import fitted_attributes
 
 GRID = {"complexity_penalties": [1e-2], "l1_penalties": [1e-2, 1e-3], "cv": 3}
 
@@ -58,7 +58,7 @@ def assert_unchanged(model, before):
 @pytest.mark.parametrize("after", [0, 1, 2])
 @pytest.mark.parametrize("number", [0, 1], ids=["plain", "search"])
 def test_a_kernel_that_raises_leaves_nothing(data, after, number, monkeypatch):
-    monkeypatch.setattr("votedkernels.kernels.gram.BASE_ROWS", 16)
+    monkeypatch.setattr("votedkernels.kernels.columns.BASE_ROWS", 16)
     model = estimators(failing_kernel(after))[number]
     with pytest.raises(Boom):
         model.fit(*data)

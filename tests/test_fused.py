@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from votedkernels import Gaussian, Polynomial
-from votedkernels.kernels import Gram, gram
+from votedkernels.kernels import Gram
+from votedkernels.kernels import columns as gram
 
 FAMILIES = [
     Polynomial((1, 2, 3), gamma=0.3),

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity
 from votedkernels.kernels import Gram
-from votedkernels.kernels.gram import OutOfTime
+from votedkernels.kernels.columns import OutOfTime
 
 
 def dot(A, B):
@@ -38,7 +38,7 @@ def plain(gram, X, C):
 def test_questions_are_answered_as_by_the_full_matrices(
     points, memory_limit, n_jobs, compiled, monkeypatch
 ):
-    monkeypatch.setattr("votedkernels.kernels.gram.FUSED_WORK", 0 if compiled else 10**12)
+    monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", 0 if compiled else 10**12)
     X, C = points
     gram = Gram(families(X), X, C, memory_limit=memory_limit, n_jobs=n_jobs)
     matrices = plain(gram, X, C)
@@ -78,7 +78,7 @@ def test_compiled_loops_give_what_numpy_gives(degrees, form, monkeypatch):
     v = rng.standard_normal(500)
     answers = []
     for work in (0, 10**12):
-        monkeypatch.setattr("votedkernels.kernels.gram.FUSED_WORK", work)
+        monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", work)
         answers.append(Gram(families, form(X), form(X[:70])).correlate(v))
     size = np.abs(answers[1]).max(axis=1, keepdims=True)
     np.testing.assert_allclose(answers[0] / size, answers[1] / size, atol=1e-12)
@@ -86,7 +86,7 @@ def test_compiled_loops_give_what_numpy_gives(degrees, form, monkeypatch):
 
 def test_compiled_loops_show_an_overflow(monkeypatch):
     # The family refuses such data beforehand; what slips through must not look like a number.
-    monkeypatch.setattr("votedkernels.kernels.gram.FUSED_WORK", 0)
+    monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", 0)
     X = np.array([[1.0], [2.0]])
     gram = Gram([Polynomial((10,), gamma=1.0).fit(X, np.ones(2))], X, X)
     gram.X = 1e60 * X
@@ -97,7 +97,7 @@ def test_compiled_loops_show_an_overflow(monkeypatch):
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
 def test_sums_do_not_depend_on_threads(points, compiled, monkeypatch):
-    monkeypatch.setattr("votedkernels.kernels.gram.FUSED_WORK", 0 if compiled else 10**12)
+    monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", 0 if compiled else 10**12)
     X, C = points
     v = np.random.default_rng(1).standard_normal(len(X))
     one, two = (Gram(families(X), X, C, n_jobs=n).correlate(v) for n in (1, 2))

@@ -103,7 +103,7 @@ def test_a_dense_simplex_that_raises(model, data, recorded, monkeypatch):
     def raising(*args, **kwargs):
         raise np.linalg.LinAlgError("singular matrix")
 
-    monkeypatch.setattr("votedkernels.solvers.lp.solve_dense", raising)
+    monkeypatch.setattr("votedkernels.solvers.lp.ladder.solve_dense", raising)
     check(model, data, recorded)
     assert model.stop_reason_ == "optimal"
 
@@ -146,8 +146,10 @@ def test_optimal_at_once_without_having_run(model, data, recorded, monkeypatch):
 
 def test_every_method_fails(model, data, recorded, monkeypatch):
     monkeypatch.setattr(highspy.Highs, "getModelStatus", lambda highs: STATUS.kUnknown)
-    if find_spec("votedkernels.solvers.lp"):
-        monkeypatch.setattr("votedkernels.solvers.lp.solve_dense", lambda *args, **kwargs: None)
+    if find_spec("votedkernels.solvers.lp.ladder"):
+        monkeypatch.setattr(
+            "votedkernels.solvers.lp.ladder.solve_dense", lambda *args, **kwargs: None
+        )
     check(model, data, recorded)
     if model.solver == "lp":  # nothing was solved, so the empty vote is left
         assert model.objective_ == pytest.approx(1.0, rel=1e-12)
@@ -165,6 +167,6 @@ def test_healthy_highs_is_certified(model, data, recorded):
 @pytest.mark.parametrize("seconds", [0.1, 0.01, 0.001])
 def test_slices_of_time_that_are_too_short_for_a_pivot(model, data, recorded, monkeypatch, seconds):
     # A large LP is set up for longer than a slice; it must be given more time, not up.
-    monkeypatch.setattr("votedkernels.solvers._highs.SLICE_SECONDS", seconds, raising=False)
+    monkeypatch.setattr("votedkernels.solvers.lp.highs.SLICE_SECONDS", seconds, raising=False)
     check(model, data, recorded)
     assert model.stop_reason_ == "optimal"

@@ -8,11 +8,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from votedkernels import Polynomial, VotedKernelClassifier, VotedKernelClassifierCV
-from votedkernels.classifier import share_of_time
 from votedkernels.datasets import make_waveform
+from votedkernels.estimators._fold_scores import FOLDS_OF_REFIT, Schedule
+from votedkernels.estimators.classifier import share_of_time
 from votedkernels.exceptions import FitLimitError
-from votedkernels.fold_scores import FOLDS_OF_REFIT, Schedule
-from votedkernels.path import DEFAULT_PENALTIES, USUAL_PAIR, walk, walk_outwards
+from votedkernels.solvers.grid import DEFAULT_PENALTIES, USUAL_PAIR, walk, walk_outwards
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,12 @@ import pytest
 from test_dense_simplex import assert_optimal, random_lp, reference
 from test_master import make_problem
 
-from votedkernels.kernels.gram import OutOfTime
-from votedkernels.solvers import _highs, check_memory_of_full_lp, full_lp, lp, solve_by_full_lp
-from votedkernels.solvers.linear_program import BASIC, Basis, Infeasible, LinearProgram
-from votedkernels.solvers.refinement import solve_basis
+from votedkernels.kernels.columns import OutOfTime
+from votedkernels.solvers import check_memory_of_full_lp, full_lp, solve_by_full_lp
+from votedkernels.solvers.lp.ladder import highs as _highs
+from votedkernels.solvers.lp.ladder import ladder as lp
+from votedkernels.solvers.lp.linear_program import BASIC, Basis, Infeasible, LinearProgram
+from votedkernels.solvers.lp.refinement import solve_basis
 
 HOT_DENSE, HOT_HIGHS = ("dense", {"basis": "old"}), ("highs", {"basis": "old"})
 COLD = [

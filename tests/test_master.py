@@ -9,7 +9,7 @@ from votedkernels.kernels import Gaussian, Gram, Polynomial
 from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import master as module
 from votedkernels.solvers import solve_by_column_generation
-from votedkernels.solvers.linear_program import BASIC, LOWER, UPPER
+from votedkernels.solvers.lp.linear_program import BASIC, LOWER, UPPER
 from votedkernels.solvers.master import Master
 
 

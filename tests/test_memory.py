@@ -1,6 +1,6 @@
 import pytest
 
-from votedkernels.memory import parse_memory
+from votedkernels._system.byte_sizes import parse_memory
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ import pytest
 
 from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier, voted_kernel_path
 from votedkernels.datasets import make_waveform
-from votedkernels.kernel_path import solve_grids
-from votedkernels.path import walk
+from votedkernels.estimators.path import solve_grids
+from votedkernels.preparation.training import Training
 from votedkernels.problem import Terms
-from votedkernels.training import Training
+from votedkernels.solvers.grid import walk
 
 LAMBDAS, BETAS = (1e-1, 1e-2, 1e-3, 0.0), (1e-2, 1e-4)
 

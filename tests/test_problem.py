@@ -12,8 +12,7 @@ from oracles import PlainProblem, by_linprog, dual_bound, objective
 
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity, VotedKernelClassifier
 from votedkernels.kernels import Gram
-from votedkernels.problem import Problem, Terms
-from votedkernels.solution import Solution
+from votedkernels.problem import Problem, Solution, Terms
 from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS, Incumbent
 from votedkernels.solvers import __path__ as PATH
 

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
-from votedkernels.kernels import gram
+from votedkernels.kernels import columns as gram
 
 # More centres than one block of 256, so that threads have something to share.
 M = 900

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from votedkernels.sample import canonical_sample, hash_rows
+from votedkernels.preparation.canonical_rows import canonical_sample, hash_rows
 
 # Few values, so that equal rows are common; both zeros, because they are equal.
 VALUES = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300])
@@ -92,7 +92,10 @@ def test_hash_tells_columns_apart():
 
 
 def test_equal_hashes_are_not_believed(monkeypatch):
-    monkeypatch.setattr("votedkernels.sample.hash_rows", lambda X: np.zeros(X.shape[0], np.uint64))
+    monkeypatch.setattr(
+        "votedkernels.preparation.canonical_rows.hash_rows",
+        lambda X: np.zeros(X.shape[0], np.uint64),
+    )
     X = np.array([[1.0], [2.0], [3.0], [1.0]])
     sample = canonical_sample(X, np.zeros(4, int), np.ones(4))
     # Different rows must never be merged; whether equal ones meet depends on the hash.

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from votedkernels.whole_files import writing_whole
+from votedkernels._system.atomic_files import writing_whole
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path):

@@ -25,7 +25,7 @@ from votedkernels import (
     Similarity,
     Spectrum,
 )
-from votedkernels import classifier as classifier_module
+from votedkernels.estimators import classifier as classifier_module
 
 WIDTHS = 200  # of a continuum, at which dual constraints are looked at
 

@@ -22,7 +22,7 @@ from _chosen_tests import PACKAGE, ROOT
 from _mutations import find_sites, mutate
 
 #: What is changed.
-MODULES = ("problem.py", "certificate.py", "bounds.py", "complexity", "solvers")
+MODULES = ("problem", "guarantees/theorems.py", "complexity", "solvers")
 #: The tests that look at it.
 TESTS = (
     "barrier", "bounds", "callbacks", "certificate", "classifier", "classifier_cv",

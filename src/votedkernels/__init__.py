@@ -5,8 +5,6 @@ An implementation of Voted Kernel Regularization (Cortes, Goyal, Kuznetsov and M
 
 from ._show_versions import show_versions
 from ._version import __version__
-from .classifier import VotedKernelClassifier
-from .classifier_cv import VotedKernelClassifierCV
 from .complexity import Dimension, Empirical, Local, Massart, Trace
 from .display import (
     BoundDisplay,
@@ -16,7 +14,9 @@ from .display import (
     SupportPathDisplay,
     VotingBoundaryDisplay,
 )
-from .kernel_path import voted_kernel_path
+from .estimators.classifier import VotedKernelClassifier
+from .estimators.classifier_cv import VotedKernelClassifierCV
+from .estimators.path import voted_kernel_path
 from .kernels import (
     ContinuousGaussian,
     EditDistance,

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from votedkernels import Gaussian, VotedKernelClassifier
-from votedkernels.bounds import (
+from votedkernels.guarantees.theorems import (
     FACTORS,
     MARGINS,
     sample_sizes,

@@ -14,7 +14,7 @@ from _trial import Trial
 
 from votedkernels import Polynomial, Similarity, VotedKernelClassifier
 from votedkernels.exceptions import FitLimitError
-from votedkernels.kernels import gram
+from votedkernels.kernels import columns as gram
 
 N_FITS = 120
 SECONDS = 2.0

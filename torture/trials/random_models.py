@@ -273,7 +273,8 @@ def fits(objective, bound, best, tolerance, slack):
 def scaled_columns(grams, L):
     """Return the columns divided by their size, and their prices: the same optimum."""
     A = np.concatenate(grams, axis=1)
-    size = np.maximum(np.abs(A).max(axis=0), 1e-300)
+    size = np.abs(A).max(axis=0)
+    size = np.where(size > 1e-200, size, 1.0)
     return A / size, np.repeat(L, [K.shape[1] for K in grams]) / size
 
 

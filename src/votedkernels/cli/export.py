@@ -8,8 +8,8 @@ from rich import box
 from rich.table import Table
 
 from votedkernels import load_model, read_summary
+from votedkernels._system.atomic_files import writing_whole
 from votedkernels.cli.console import messages, output, printable
-from votedkernels.whole_files import writing_whole
 
 
 @click.command()

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from votedkernels import __version__
-from votedkernels.whole_files import NO_ROOM
+from votedkernels._system.atomic_files import NO_ROOM
 
 COMMANDS = {
     "fit": "Fit a model on DATA, a table, and save it.",

@@ -23,7 +23,7 @@ from votedkernels.cli.tables import (
     open_table,
 )
 from votedkernels.datasets import DataFileError
-from votedkernels.voting import classes_of
+from votedkernels.estimators._voting import classes_of
 
 
 @click.command()

@@ -11,8 +11,8 @@ from typing import IO, Any
 import click
 import numpy as np
 
+from votedkernels._system.atomic_files import writing_whole
 from votedkernels.cli.tables import STANDARD, file_kind, import_parquet, is_number
-from votedkernels.whole_files import writing_whole
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """With these a spreadsheet takes text for a formula, and runs it."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.gram import Gram
+from ..kernels.columns import Gram
 from .base import ComplexityMeasure
 from .empirical import Empirical
 from .formulas import Auto, Dimension, Massart, Trace

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.gram import Gram
+from ..kernels.columns import Gram
 
 
 class ComplexityMeasure(BaseEstimator):

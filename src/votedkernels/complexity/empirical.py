@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from ..kernels.base import FloatArray, in_moderate_units
-from ..kernels.gram import Gram
+from ..kernels.columns import Gram
 from .base import ComplexityMeasure
 
 #: Sums of more signs than this are drawn from the normal distribution, their limit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.base import FloatArray, in_moderate_units
-from ..kernels.gram import Gram
+from ..kernels.columns import Gram
 from .base import ComplexityMeasure, positive_range
 
 

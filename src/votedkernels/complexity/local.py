@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..kernels.base import FloatArray, KernelFamily, in_moderate_units, take_rows
-from ..kernels.gram import Gram
+from ..kernels.columns import Gram
 from .base import ComplexityMeasure, positive_range
 
 #: Rows up to which all eigenvalues are computed.

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from votedkernels._system.atomic_files import writing_whole
 from votedkernels.datasets.catalogue import DataSet
-from votedkernels.whole_files import writing_whole
 
 MAX_BYTES = 50_000_000
 """The largest file that is read, uncompressed; the largest of the catalogue has under 1 MB."""

@@ -7,9 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..bounds import GeneralizationBound
+from ..guarantees.theorems import GeneralizationBound
 from ..kernels.base import FloatArray
-from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
+from .figure import (
+    INK,
+    area_style,
+    axes_for,
+    full_names_of_area,
+    import_pyplot,
+    tidy,
+)
 from .models import require_vote
 
 #: Every term of either theorem, and of the bound of a constant, from the bottom up, with the

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from ..classifier import VotedKernelClassifier
+from ..estimators._solver_traces import record_solvers
+from ..estimators.classifier import VotedKernelClassifier
 from ..kernels.base import FloatArray
-from ..recording import record_solvers
 from .figure import (
     COLOURS,
     MARKERS,

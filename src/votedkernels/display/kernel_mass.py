@@ -8,7 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from ..kernels.base import FloatArray
-from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
+from .figure import (
+    INK,
+    area_style,
+    axes_for,
+    full_names_of_area,
+    import_pyplot,
+    tidy,
+)
 from .models import require_vote
 
 #: More names than this do not fit on an axis; every second, third, ... is left out.

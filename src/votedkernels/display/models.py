@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..classifier import VotedKernelClassifier
-from ..classifier_cv import VotedKernelClassifierCV
+from ..estimators.classifier import VotedKernelClassifier
+from ..estimators.classifier_cv import VotedKernelClassifierCV
 
 
 def require_vote(estimator: Any, caller: str) -> None:

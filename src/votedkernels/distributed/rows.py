@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.gram import OutOfTime
+from ..kernels.columns import OutOfTime
 from . import tasks
 
 #: Times that work is tried when workers die under it.

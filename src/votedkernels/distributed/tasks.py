@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._system.blas_threads import single_blas_thread
 from ..kernels import Gram
 from ..kernels.base import FloatArray, IntArray, KernelFamily
-from ..threads import single_blas_thread
 
 #: Columns that one chunk offers in a pass.
 MOST_COLUMNS = 256

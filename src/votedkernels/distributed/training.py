@@ -20,9 +20,9 @@ from ..complexity.base import ComplexityMeasure
 from ..complexity.formulas import Auto, Dimension, Trace
 from ..kernels import Gaussian, Polynomial, clone_families
 from ..kernels.base import FloatArray, IntArray, KernelFamily, in_moderate_units
-from ..kernels.gram import OutOfTime
-from ..training import Training, class_factors, gives_centers, loss_weights
-from ..validation import validate_centers, validate_labels, validate_weights
+from ..kernels.columns import OutOfTime
+from ..preparation.training import Training, class_factors, gives_centers, loss_weights
+from ..preparation.validation import validate_centers, validate_labels, validate_weights
 from . import is_dask, tasks
 from .gram import DaskGram
 from .rows import RemoteRows

@@ -20,13 +20,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from ..classifier import VotedKernelClassifier
-from ..kernel_path import as_path, solve_grids
+from .._system.blas_threads import single_blas_thread
+from ..estimators.classifier import VotedKernelClassifier
+from ..estimators.path import as_path, solve_grids
 from ..kernels import Gaussian, Gram, Polynomial
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.gram import FUSED_WORK
-from ..threads import single_blas_thread
-from ..training import Training
+from ..kernels.columns import FUSED_WORK
+from ..preparation.training import Training
 from .outcomes import Outcomes
 from .protocol import Split
 

@@ -26,7 +26,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from ..classifier import VotedKernelClassifier
+from ..estimators.classifier import VotedKernelClassifier
 from ..kernels import Gaussian, Polynomial
 from .algorithms import PENALTIES, SVC_MAX_ITER, Algorithm, run_path
 from .outcomes import Outcomes

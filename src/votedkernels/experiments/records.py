@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
-from ..whole_files import naming
+from .._system.atomic_files import naming
 
 FORMAT_VERSION = 1
 #: Bytes that a record may have, so that no file can fill the memory with one.

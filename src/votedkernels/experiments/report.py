@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._system.atomic_files import writing_whole
 from .._version import __version__
-from ..whole_files import writing_whole
 from . import panels, tables
 from .claims import Finding, decide, describe_paper
 from .evidence import Evidence, describe_missing, load_evidence, name_of, unique

@@ -1,11 +1,11 @@
 """Kernel families: what K_k(x, x') is, and how to evaluate all members of a family at once."""
 
 from .base import KernelFamily
+from .columns import Gram
 from .continuous_gaussian import ContinuousGaussian
 from .edit_distance import EditDistance
 from .families import clone_families, is_named_list
 from .gaussian import Gaussian
-from .gram import Gram
 from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .similarity import Similarity

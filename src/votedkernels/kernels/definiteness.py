@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from .base import FloatArray, IntArray
-from .gram import Gram, blocks
+from .columns import Gram, blocks
 
 #: Centres whose matrix is decomposed before the fit.
 MOST_CENTERS = 2000

@@ -17,7 +17,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .base import FloatArray, IntArray, KernelFamily, as_tuple, count_rows, is_number
+from .base import (
+    FloatArray,
+    IntArray,
+    KernelFamily,
+    as_tuple,
+    count_rows,
+    is_number,
+)
 
 
 class Spectrum(KernelFamily):

@@ -7,8 +7,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..classifier import VotedKernelClassifier
-from ..classifier_cv import VotedKernelClassifierCV
+from ..estimators.classifier import VotedKernelClassifier
+from ..estimators.classifier_cv import VotedKernelClassifierCV
 from .errors import ExportError
 from .families import VOTES, parts_of_vote
 from .labels import tensor_of

@@ -16,7 +16,13 @@ from onnx import TensorProto
 from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType
 
-from .checks import CLASSIFIERS, OLDEST_OPSET, OUTPUTS, check_classifier, check_opset
+from .checks import (
+    CLASSIFIERS,
+    OLDEST_OPSET,
+    OUTPUTS,
+    check_classifier,
+    check_opset,
+)
 from .errors import ExportError
 from .families import VOTES, dense_rows, parts_of_vote
 from .graph import Graph

@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from ..classifier import VotedKernelClassifier
+from ..estimators.classifier import VotedKernelClassifier
 from ..kernels import KernelFamily, clone_families
 from ..kernels.base import count_rows
+from ..preparation.validation import check_parameters
 from ..solvers import SOLVERS
-from ..validation import check_parameters
 from .container import Container, ModelFileError
 from .describing import PER_KERNEL, PER_PROBLEM, TOTALS
 from .families import family_from_json

@@ -23,7 +23,7 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from ..whole_files import writing_whole
+from .._system.atomic_files import writing_whole
 
 FORMAT_VERSION = 1
 PREFIX = b'{"__metadata__":{"format":"votedkernels","sha256":"'

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._version import __version__
-from ..classifier import VotedKernelClassifier
-from ..classifier_cv import VotedKernelClassifierCV
+from ..estimators.classifier import VotedKernelClassifier
+from ..estimators.classifier_cv import VotedKernelClassifierCV
 from ..kernels import KernelFamily, clone_families, is_named_list
 from .families import family_to_json, function_name
 from .labels import classes_to_json

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from .building import build
-from .container import Container, ModelFileError, encode, read_container, with_name, write_whole
+from .container import (
+    Container,
+    ModelFileError,
+    encode,
+    read_container,
+    with_name,
+    write_whole,
+)
 from .describing import describe
 
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from .building import open_header
-from .container import FORMAT_VERSION, Container, ModelFileError, read_container, with_name
+from .container import (
+    FORMAT_VERSION,
+    Container,
+    ModelFileError,
+    read_container,
+    with_name,
+)
 from .describing import TOTALS
 from .reading import Record
 

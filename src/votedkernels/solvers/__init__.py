@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..problem import Problem
-from ..solution import Solution
+from ..problem import Problem, Solution
 from .column_generation import solve_by_column_generation
 from .continuum import solve_over_continuum, with_widths
-from .coordinate_descent import COORDINATES_PER_ROUND, pool_bytes, solve_by_coordinate_descent
+from .coordinate_descent import (
+    COORDINATES_PER_ROUND,
+    pool_bytes,
+    solve_by_coordinate_descent,
+)
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master

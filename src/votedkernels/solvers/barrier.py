@@ -32,8 +32,8 @@ import numpy as np
 from scipy import linalg
 
 from ..kernels.base import FloatArray
-from ..kernels.gram import BLOCK_ROWS, blocks
-from .refinement import lu_factors
+from ..kernels.columns import BLOCK_ROWS, blocks
+from .lp.refinement import lu_factors
 
 MAX_STEPS = 100
 TO_BOUNDARY = 0.99

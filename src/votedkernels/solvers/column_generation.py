@@ -15,9 +15,8 @@ from itertools import count
 import numpy as np
 
 from ..kernels.base import FloatArray
-from ..kernels.gram import OutOfTime
-from ..problem import Prices, Problem, Terms
-from ..solution import Solution
+from ..kernels.columns import OutOfTime
+from ..problem import Prices, Problem, Solution, Terms
 from .coordinate_descent import solve_by_coordinate_descent
 from .incumbent import Incumbent, Round, SolverInterrupted
 from .master import Master

@@ -16,10 +16,9 @@ from itertools import count
 import numpy as np
 
 from ..kernels.base import FloatArray
+from ..kernels.columns import OutOfTime
 from ..kernels.continuous_gaussian import ContinuousGaussian
-from ..kernels.gram import OutOfTime
-from ..problem import Problem, Terms
-from ..solution import Solution
+from ..problem import Problem, Solution, Terms
 from .incumbent import Round, SolverInterrupted
 from .widths import price_widths
 

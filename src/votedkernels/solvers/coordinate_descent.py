@@ -28,14 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
+from ..kernels.columns import OutOfTime, blocks
 from ..kernels.definiteness import require_definite
-from ..kernels.gram import OutOfTime, blocks
-from ..problem import Problem, Terms
-from ..solution import Solution
+from ..problem import Problem, Solution, Terms
 from .barrier import PoolSolution, solve_pool
 from .incumbent import Incumbent, Round, SolverInterrupted
-from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
-from .refinement import solve_basis
+from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
+from .lp.refinement import solve_basis
 from .subsample import decision_in_any_case, solve_subsample
 
 #: Coordinates that may join in a round, and at least as a share of the pool.

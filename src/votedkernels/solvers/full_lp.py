@@ -15,14 +15,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..kernels.gram import DEFAULT_MEMORY, OutOfTime
-from ..memory import parse_memory
-from ..problem import Problem, Terms
-from ..solution import Solution
-from ._highs import solve_highs
+from .._system.byte_sizes import parse_memory
+from ..kernels.columns import DEFAULT_MEMORY, OutOfTime
+from ..problem import Problem, Solution, Terms
 from .incumbent import Incumbent, Round, SolverInterrupted
-from .linear_program import LinearProgram, LPResult
-from .refinement import solve_basis
+from .lp.highs import solve_highs
+from .lp.linear_program import LinearProgram, LPResult
+from .lp.refinement import solve_basis
 
 LP_SECONDS = 24 * 3600.0
 #: HiGHS keeps value and index, by row and by column, besides our dense array.

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..certificate import verify
 from ..kernels.base import FloatArray
-from ..problem import Problem, Terms
-from ..solution import Solution
+from ..problem import Problem, Solution, Terms
+from ..problem.rounding import verify
 
 ALMOST_SEPARATED = 1e-6
 

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Terms
-from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram
-from .lp import solve_lp
-from .refinement import solve_basis
+from .lp.ladder import solve_lp
+from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram
+from .lp.refinement import solve_basis
 
 COLUMNS_PER_ROUND = 40
 IDLE_ROUNDS = 4

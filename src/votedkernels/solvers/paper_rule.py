@@ -26,9 +26,8 @@ from itertools import count
 import numpy as np
 
 from ..kernels.base import FloatArray
-from ..kernels.gram import OutOfTime
-from ..problem import Problem, Terms
-from ..solution import Solution
+from ..kernels.columns import OutOfTime
+from ..problem import Problem, Solution, Terms
 from .incumbent import Incumbent, Round, SolverInterrupted
 
 #: A step that lowers F by less is none (F is 1 at the start).

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..kernels.base import FloatArray
-from ..problem import Problem, Terms
-from ..solution import Solution
+from ..problem import Problem, Solution, Terms
 
 #: A problem is first solved, roughly, on every fourth row, and that one likewise.
 SUBSAMPLE_RATIO = 4

@@ -23,8 +23,8 @@ from itertools import pairwise
 import numpy as np
 
 from ..kernels.base import FloatArray, IntArray, take_rows
+from ..kernels.columns import blocks
 from ..kernels.continuous_gaussian import ContinuousGaussian
-from ..kernels.gram import blocks
 from ..problem import Problem
 
 _Z = (3 + math.sqrt(5)) / 2

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels.base import FloatArray, IntArray
-from .kernels.gram import Gram
+from ..kernels.base import FloatArray, IntArray
+from ..kernels.columns import Gram
 
 
 @dataclass(frozen=True)

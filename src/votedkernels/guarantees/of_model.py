@@ -10,8 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .bounds import GeneralizationBound, constant_bound, radius_on_grid, smallest_bound
-from .kernels.base import FloatArray, KernelFamily, count_rows
+from ..kernels.base import FloatArray, KernelFamily, count_rows
+from .theorems import (
+    GeneralizationBound,
+    constant_bound,
+    radius_on_grid,
+    smallest_bound,
+)
 
 
 def generalization_bound(

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .exceptions import FitLimitError
-from .kernels import ContinuousGaussian
-from .kernels.base import FloatArray, IntArray, take_rows
-from .problem import Problem
-from .solution import Solution
-from .solvers import with_widths
-from .stack import user_stacklevel
-from .training import Training
+from .._system.stack_level import user_stacklevel
+from ..exceptions import FitLimitError
+from ..kernels import ContinuousGaussian
+from ..kernels.base import FloatArray, IntArray, take_rows
+from ..preparation.training import Training
+from ..problem import Problem, Solution
+from ..solvers import with_widths
 
 #: The limits that can end a fit, by their stop reason.
 LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter", "memory-limit": "memory_limit"}

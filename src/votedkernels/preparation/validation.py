@@ -13,9 +13,9 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from .kernels.base import FloatArray, IntArray, KernelFamily, count_rows
-from .memory import parse_memory
-from .stack import user_stacklevel
+from .._system.byte_sizes import parse_memory
+from .._system.stack_level import user_stacklevel
+from ..kernels.base import FloatArray, IntArray, KernelFamily, count_rows
 
 
 def check_parameters(estimator: Any, solvers: Collection[str]) -> None:

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from .kernels.base import FloatArray, take_rows
-from .kernels.gram import blocks
+from ..kernels.base import FloatArray, take_rows
+from ..kernels.columns import blocks
 from .problem import Problem, Terms
 from .solution import Solution
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import linalg
 
-from ..kernels.base import FloatArray, IntArray
+from ...kernels.base import FloatArray, IntArray
 from .linear_program import BASIC, UPPER, LinearProgram, LPResult
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .fold_scores import FoldResult
+from ._fold_scores import FoldResult
 
 #: Scores that differ by less are equal: neither rounding nor one row in a million should move
 #: the choice to smaller penalties.

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .kernels.base import FloatArray
-from .problem import Problem
-from .solution import Solution
-from .solvers import (
+from .._system.blas_threads import single_blas_thread
+from ..kernels.base import FloatArray
+from ..preparation.training import Training
+from ..preparation.validation import check_parameters
+from ..problem import Problem, Solution
+from ..solvers import (
     SOLVERS,
     Incumbent,
     Round,
@@ -27,9 +29,6 @@ from .solvers import (
     solve_by_column_generation,
     solve_problem,
 )
-from .threads import single_blas_thread
-from .training import Training
-from .validation import check_parameters
 
 WARM_UP_SIZE = 200
 

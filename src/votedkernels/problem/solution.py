@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .kernels.base import FloatArray
-from .kernels.gram import Gram
+from ..kernels.base import FloatArray
+from ..kernels.columns import Gram
 from .problem import Terms
 
 

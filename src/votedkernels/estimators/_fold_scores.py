@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
-from .kernel_path import as_path, solve_grids
-from .kernels import Gram
-from .kernels.base import FloatArray
-from .path import walk_outwards
-from .threads import single_blas_thread
-from .training import Training
-from .validation import validate_rows
-from .voting import classes_of
+from .._system.blas_threads import single_blas_thread
+from ..kernels import Gram
+from ..kernels.base import FloatArray
+from ..preparation.training import Training
+from ..preparation.validation import validate_rows
+from ..solvers.grid import walk_outwards
+from ._voting import classes_of
+from .path import as_path, solve_grids
 
 #: Stop reasons of votes that time did not suffice for.
 UNSOLVED = ("time-limit", "interrupted")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .kernels.base import FloatArray, IntArray, count_rows
+from ..kernels.base import FloatArray, IntArray, count_rows
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels._fused import compiled
+from ...kernels._fused import compiled
 
 PIVOT = 1e-9
 TIE = 1e-12

@@ -22,7 +22,7 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-from .solvers import Round
+from ..solvers import Round
 
 __all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
 

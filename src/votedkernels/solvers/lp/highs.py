@@ -12,7 +12,15 @@ from typing import Any
 import highspy
 import numpy as np
 
-from .linear_program import BASIC, LOWER, UPPER, Basis, Infeasible, LinearProgram, LPResult
+from .linear_program import (
+    BASIC,
+    LOWER,
+    UPPER,
+    Basis,
+    Infeasible,
+    LinearProgram,
+    LPResult,
+)
 
 SLICE_SECONDS = 0.5
 FEASIBILITY = 1e-9

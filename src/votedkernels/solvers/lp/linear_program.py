@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.base import FloatArray
+from ...kernels.base import FloatArray
 
 
 class Infeasible(Exception):

@@ -22,30 +22,30 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
-from .classifier import VotedKernelClassifier
-from .cv_results import best_candidate, tabulate_candidates
-from .distributed import refuse_dask
-from .exceptions import FitLimitError
-from .fit_attempt import FitAttempt, fitted_attributes
-from .fold_scores import FoldResult, Schedule, score_fold
-from .kernel_path import refuse_continuum
-from .kernels import clone_families
-from .kernels.base import count_rows
-from .named_families import NamedFamiliesMixin
-from .path import DEFAULT_PENALTIES, walk_outwards
-from .progress import CallbackSupportMixin, FitProgress, with_callbacks
-from .readable import ReadableAttributesMixin
-from .solvers import SOLVERS
-from .stack import user_stacklevel
-from .training import class_factors, weighted_classes
-from .validation import (
+from .._system.stack_level import user_stacklevel
+from ..distributed import refuse_dask
+from ..exceptions import FitLimitError
+from ..kernels import clone_families
+from ..kernels.base import count_rows
+from ..preparation.training import class_factors, weighted_classes
+from ..preparation.validation import (
     check_parameters,
     check_penalties,
     validate_labels,
     validate_rows,
     validate_weights,
 )
-from .voting import VoteMixin
+from ..solvers import SOLVERS
+from ..solvers.grid import DEFAULT_PENALTIES, walk_outwards
+from ._cv_results import best_candidate, tabulate_candidates
+from ._fit_attempt import FitAttempt, fitted_attributes
+from ._fold_scores import FoldResult, Schedule, score_fold
+from ._html_attributes import ReadableAttributesMixin
+from ._named_families import NamedFamiliesMixin
+from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from ._voting import VoteMixin
+from .classifier import VotedKernelClassifier
+from .path import refuse_continuum
 
 #: Seconds that the last fit gets where none are left, to raise its error.
 SHORTEST = 1e-3

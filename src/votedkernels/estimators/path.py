@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._system.blas_threads import single_blas_thread
+from ..distributed import refuse_dask
+from ..kernels import clone_families
+from ..kernels.base import FloatArray, take_rows
+from ..preparation.training import Training
+from ..preparation.validation import check_parameters, check_penalties
+from ..solvers import SOLVERS
+from ..solvers.grid import DEFAULT_PENALTIES, Grid, solve_grid
+from ._fitted_attributes import published_constants
 from .classifier import VotedKernelClassifier, share_of_time
-from .distributed import refuse_dask
-from .fitted import published_constants
-from .kernels import clone_families
-from .kernels.base import FloatArray, take_rows
-from .path import DEFAULT_PENALTIES, Grid, solve_grid
-from .solvers import SOLVERS
-from .threads import single_blas_thread
-from .training import Training
-from .validation import check_parameters, check_penalties
 
 
 def voted_kernel_path(

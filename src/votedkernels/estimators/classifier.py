@@ -8,15 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from .distributed import is_dask, prepare_training
-from .fit_attempt import FitAttempt
-from .fitted import check_limits, describe_solutions, warn_user
-from .named_families import NamedFamiliesMixin
-from .problem import Problem
-from .progress import CallbackSupportMixin, FitProgress, with_callbacks
-from .readable import ReadableAttributesMixin
-from .solution import Solution
-from .solvers import (
+from .._system.blas_threads import single_blas_thread
+from ..distributed import is_dask, prepare_training
+from ..preparation.training import Training
+from ..preparation.validation import check_parameters
+from ..problem import Problem, Solution
+from ..solvers import (
     SOLVERS,
     Incumbent,
     Round,
@@ -24,10 +21,12 @@ from .solvers import (
     check_memory_of_full_lp,
     solve_problem,
 )
-from .threads import single_blas_thread
-from .training import Training
-from .validation import check_parameters
-from .voting import VoteMixin
+from ._fit_attempt import FitAttempt
+from ._fitted_attributes import check_limits, describe_solutions, warn_user
+from ._html_attributes import ReadableAttributesMixin
+from ._named_families import NamedFamiliesMixin
+from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from ._voting import VoteMixin
 
 
 class VotedKernelClassifier(

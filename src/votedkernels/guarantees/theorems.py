@@ -28,7 +28,7 @@ from html import escape
 
 import numpy as np
 
-from .kernels.base import FloatArray
+from ..kernels.base import FloatArray
 
 #: Fixed before any data: margins relative to the largest possible, and factors K.
 MARGINS = tuple(2.0 ** (-j / 2) for j in range(21))

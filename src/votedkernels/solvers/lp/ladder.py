@@ -12,8 +12,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from ._highs import solve_highs
 from .dense_simplex import solve_dense
+from .highs import solve_highs
 from .linear_program import Basis, Infeasible, LinearProgram, LPResult
 
 #: With fewer rows, HiGHS's pivots in C are cheaper than ours in NumPy.

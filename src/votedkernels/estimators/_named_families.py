@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from .kernels import clone_families, is_named_list
+from ..kernels import clone_families, is_named_list
 
 
 class NamedFamiliesMixin(BaseEstimator):

@@ -25,8 +25,16 @@ import time
 import numpy as np
 from scipy.linalg import blas
 
-from ..kernels.base import FloatArray, IntArray
-from .linear_program import BASIC, LOWER, UPPER, Basis, Infeasible, LinearProgram, LPResult
+from ...kernels.base import FloatArray, IntArray
+from .linear_program import (
+    BASIC,
+    LOWER,
+    UPPER,
+    Basis,
+    Infeasible,
+    LinearProgram,
+    LPResult,
+)
 
 FEASIBILITY = 1e-9
 PIVOT = 1e-9
@@ -221,7 +229,7 @@ class _DenseSimplex:
         return (GOING, 1) if self.pivot(*leaving) else (STUCK, 0)
 
     def _run_compiled(self, limit: int) -> tuple[int, int]:
-        from ._pivots import run_pivots
+        from .pivots import run_pivots
 
         lp = self.lp
         outcome, self.n, done = run_pivots(

@@ -9,11 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .bounds import GeneralizationBound
-from .guarantee import generalization_bound
-from .kernels import Gram, KernelFamily
-from .kernels.base import FloatArray, IntArray
-from .validation import validate_rows
+from ..guarantees.of_model import generalization_bound
+from ..guarantees.theorems import GeneralizationBound
+from ..kernels import Gram, KernelFamily
+from ..kernels.base import FloatArray, IntArray
+from ..preparation.validation import validate_rows
 
 
 class VoteMixin(ClassifierMixin):

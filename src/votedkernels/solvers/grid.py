@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .kernels.base import FloatArray, IntArray
-from .problem import Problem
-from .solution import Solution
-from .solvers import Master, solve_by_column_generation
+from ..kernels.base import FloatArray, IntArray
+from ..problem import Problem, Solution
+from . import Master, solve_by_column_generation
 
 #: The penalties of the paper's experiments.
 DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)

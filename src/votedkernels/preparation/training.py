@@ -17,9 +17,10 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .complexity import admitted_columns, measure_with_errors, memory_needed
-from .kernels import ContinuousGaussian, Gram, clone_families
-from .kernels.base import (
+from .._system.byte_sizes import parse_memory
+from ..complexity import admitted_columns, measure_with_errors, memory_needed
+from ..kernels import ContinuousGaussian, Gram, clone_families
+from ..kernels.base import (
     FloatArray,
     IntArray,
     KernelFamily,
@@ -27,12 +28,11 @@ from .kernels.base import (
     in_moderate_units,
     take_rows,
 )
-from .kernels.definiteness import check_definite
-from .kernels.gram import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
-from .memory import parse_memory
-from .problem import Continuum, Problem
-from .sample import CanonicalSample, canonical_sample
-from .solvers import least_memory
+from ..kernels.columns import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
+from ..kernels.definiteness import check_definite
+from ..problem import Continuum, Problem
+from ..solvers import least_memory
+from .canonical_rows import CanonicalSample, canonical_sample
 from .validation import (
     is_table,
     validate_centers,

@@ -1,0 +1,1 @@
+"""What the package asks of the operating system: byte sizes, threads, the call stack, files."""
