@@ -57,7 +57,7 @@ test: $(VENV)/.installed-test
 
 # Ten runs of three to five minutes each on two busy cores; ARITHMETICS_ARGS="-n 2 --all" makes twenty.
 test-arithmetics: $(VENV)/.installed-test
-	$(BIN)/python tests/arithmetics.py $(ARITHMETICS_ARGS)
+	$(BIN)/python tests/support/arithmetics.py $(ARITHMETICS_ARGS)
 
 # Coverage cannot see what numba has compiled, so the tests of that run once more as plain Python,
 # but for the exponential, which works on bits and exists only compiled.
@@ -65,7 +65,7 @@ COVER := --cov --cov-append
 coverage: $(VENV)/.installed-test $(VENV)/.installed-coverage
 	rm -f .coverage .coverage.*
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(COVER) --cov-report= \
-		-k "not Gaussian and not exponentials" tests/test_fused.py tests/test_dense_simplex.py
+		-k "not Gaussian and not exponentials" tests/kernels/test_fused.py tests/solvers/lp/test_dense_simplex.py
 	$(BIN)/python -m pytest $(PYTEST_ARGS) $(COVER) --cov-report=term:skip-covered --cov-fail-under=95
 
 # An environment of its own; PYTHON should be the oldest, 3.11.

@@ -7,7 +7,7 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 
 import pytest
 from hypothesis import HealthCheck, settings
-from running import (  # noqa: F401
+from support.running import (  # noqa: F401
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_report_header,

@@ -24,7 +24,7 @@ HEAVY = (
 )  # fmt: skip
 #: Coverage does not see compiled lines, and compiling takes long: those of this file are tried as
 #: plain Python, by all tests of another.
-COMPILED = {"solvers/_pivots.py": "tests/test_dense_simplex.py::"}
+COMPILED = {"solvers/lp/pivots.py": "tests/solvers/lp/test_dense_simplex.py::"}
 #: Seconds for a test: these, and so many times what it took when it was watched.
 PATIENCE, FACTOR = 40, 10
 MEMORY = 8 * 2**30

@@ -254,11 +254,13 @@ def _complexity(model, family, k, rows, s, centers, told):
         return float(np.sqrt(squares.max() * 2 * np.log(2 * squares.shape[0])) / m)
     if measure in ("trace", "dimension"):
         diagonal = np.array([kernel_values(family, k, [x], [x], model)[0, 0] for x in rows])
+        outside = [kernel_values(family, k, [c], [c], model)[0, 0] for c in centers]
+        supremum = max(diagonal.max(), *outside)
         if measure == "trace":
-            return float(np.sqrt(diagonal.max() * (s @ diagonal)) / m)
+            return float(np.sqrt(supremum * (s @ diagonal)) / m)
         n = len(rows[0]) if family.coef0 != 0 else len(rows[0]) - 1
         degree = int(family.degrees[k])
-        return float(diagonal.max() * math.sqrt(math.comb(n + degree, degree)))
+        return float(supremum * math.sqrt(math.comb(n + degree, degree)))
     return told  # an estimate
 
 

@@ -25,10 +25,14 @@ from _mutations import find_sites, mutate
 MODULES = ("problem", "guarantees/theorems.py", "complexity", "solvers")
 #: The tests that look at it.
 TESTS = (
-    "barrier", "bounds", "callbacks", "certificate", "classifier", "classifier_cv",
-    "column_generation", "complexity", "complexity_empirical", "complexity_local",
-    "continuous_gaussian", "coordinate_descent", "corner_cases", "dense_simplex", "hybrid_norm",
-    "ladder", "lemmas_on_data", "limits", "lp", "master", "path", "problem", "sample",
+    "complexity/test_empirical", "complexity/test_lemmas_on_data", "complexity/test_local",
+    "complexity/test_measures", "estimators/test_callbacks", "estimators/test_classifier",
+    "estimators/test_classifier_cv", "estimators/test_corner_cases", "estimators/test_limits",
+    "estimators/test_path", "guarantees/test_theorems", "kernels/test_continuous_gaussian",
+    "preparation/test_canonical_rows", "problem/test_problem", "problem/test_rounding",
+    "solvers/lp/test_dense_simplex", "solvers/lp/test_ladder", "solvers/lp/test_linear_programs",
+    "solvers/test_barrier", "solvers/test_column_generation", "solvers/test_coordinate_descent",
+    "solvers/test_hybrid_norm", "solvers/test_master",
 )  # fmt: skip
 WORK, PAGE = ROOT / "build" / "mutants", ROOT / "docs" / "mutants.md"
 BASE = WORK / "base" / "votedkernels"
@@ -79,13 +83,17 @@ def watch_tests(jobs):
     newest = max(path.stat().st_mtime for path in PACKAGE.rglob("*.py"))
     work = {}
     for name in TESTS:
-        source, output = ROOT / "tests" / f"test_{name}.py", WORK / f"{name}.json"
+        source, output = ROOT / "tests" / f"{name}.py", _output_of(name)
         if not output.exists() or output.stat().st_mtime < max(newest, source.stat().st_mtime):
             work[name] = partial(watch, source, output)
     for name, code in tests.fork_all(work.items(), jobs):
         failed = "; some fail on the package as it is, and are left out" if code else ""
-        print(f"tests/test_{name}.py: watched{failed}", file=sys.stderr)
-    return tests.Table([WORK / f"{name}.json" for name in TESTS])
+        print(f"tests/{name}.py: watched{failed}", file=sys.stderr)
+    return tests.Table([_output_of(name) for name in TESTS])
+
+
+def _output_of(name):
+    return WORK / f"{name.replace('/', '-')}.json"
 
 
 def watch(source, output):

@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import test_model_files_mutants as mutants
 from _commands import call, complaint_about, peak_memory
 from _trial import Trial
+from support import model_file_mutants as mutants
 
 from votedkernels.datasets import DataFileError
 from votedkernels.datasets.reading import read_samples

@@ -5,11 +5,11 @@ import warnings
 from functools import cache
 
 import numpy as np
-import oracles
 from _dense import Recorder, class_factors, kernel_values, members_of, take
 from _problems import draw_problem
 from _spread import spread
 from _trial import Trial
+from support import oracles
 
 N_PROBLEMS = 200
 AGREEMENT = 1e-9

@@ -12,7 +12,7 @@ from _trial import Trial
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.solvers import full_lp
-from votedkernels.solvers.lp.ladder import ladder as lp
+from votedkernels.solvers.lp import ladder as lp
 from votedkernels.solvers.lp.linear_program import Basis, Infeasible
 
 N_FITS = 240

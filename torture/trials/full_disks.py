@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 from _commands import Ended, call, complaint_about, contents_of
 from _trial import Trial
-from published import invented, original, serving
-from synthetic_records import make_runs, write_records
+from support.published import invented, original, serving
+from support.synthetic_records import make_runs, write_records
 
 from votedkernels import VotedKernelClassifier, save_model
 from votedkernels.datasets import CATALOGUE

@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 from _commands import call, complaint_about, contents_of, peak_memory
 from _trial import Trial
-from published import compressed, invented, original, serving, zipped
+from support.published import compressed, invented, original, serving, zipped
 
 from votedkernels.datasets import CATALOGUE, DataFileError
 from votedkernels.datasets.archives import read_member

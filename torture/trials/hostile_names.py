@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from _commands import call
 from _trial import Trial
-from synthetic_records import make_runs, write_records
+from support.synthetic_records import make_runs, write_records
 
 from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier, load_model
 

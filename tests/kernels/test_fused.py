@@ -1,0 +1,77 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from votedkernels import Gaussian, Polynomial
+from votedkernels.kernels import Gram
+from votedkernels.kernels import columns as gram
+
+FAMILIES = [
+    Polynomial((1, 2, 3), gamma=0.3),
+    Polynomial((2, 5), gamma=0.3, coef0=0.0),
+    Polynomial(gamma=0.2),
+    Polynomial((1, 4, 10), gamma=0.2, coef0=-0.5),
+    Gaussian(unit=0.1),
+    Gaussian((1e-6, 1.0, 20.0), unit=1.0),
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_compiled_loops_equal_numpy(family, n_jobs, monkeypatch):
+    random = np.random.default_rng(0)
+    X, centers = random.standard_normal((700, 6)), random.standard_normal((300, 6))
+    v = np.where(random.random(700) < 0.4, random.standard_normal(700), 0.0)
+    family.fit(X, np.ones(700))
+    plain = Gram([family], X, centers).correlate(v)
+    monkeypatch.setattr(gram, "FUSED_WORK", 0)
+    for memory in (0, 2**30):  # base recomputed, base kept
+        fused = Gram([family], X, centers, memory_limit=memory, n_jobs=n_jobs).correlate(v)
+        size = np.abs(v) @ np.abs(Gram([family], X, centers).columns(
+            np.repeat(np.arange(family.n_kernels), 300), np.tile(np.arange(300), family.n_kernels)
+        ))  # fmt: skip
+        error = np.abs(fused - plain) / (size.reshape(plain.shape) + 1e-290)
+        assert error.max() < 1e-13
+
+
+def test_exponentials_are_exact_to_rounding():
+    from support.exponentials import error_of_exponentials, exponentials
+
+    assert error_of_exponentials() < 2.5e-16
+    out = np.empty(4)
+    exponentials(np.array([0.0, -708.0, -709.0, -1e300]), out)
+    assert out[0] == 1
+    assert 0 < out[1] == out[2] == out[3] < 1e-307
+
+
+def test_exponentials_are_as_exact_without_fused_multiply_add():
+    command = (
+        "from support.exponentials import error_of_exponentials; print(error_of_exponentials())"
+    )
+    generic = os.environ | {"NUMBA_CPU_NAME": "generic", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", command], env=generic, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 2.5e-16
+
+
+def test_some_centers_are_priced_as_among_all():
+    random = np.random.default_rng(1)
+    X = random.standard_normal((200, 3))
+    family = Polynomial((1, 2, 3)).fit(X, np.ones(200))
+    columns, v = Gram([family], X, X), random.standard_normal(200)
+    chosen = np.array([5, 100, 7])
+    np.testing.assert_allclose(columns.correlate(v, chosen), columns.correlate(v)[:, chosen])
+
+
+def test_high_degrees_need_no_compiled_loop(monkeypatch):
+    random = np.random.default_rng(2)
+    X = random.standard_normal((50, 2))
+    family = Polynomial((1, 12)).fit(X, np.ones(50))
+    monkeypatch.setattr(gram, "FUSED_WORK", 0)
+    v = random.standard_normal(50)
+    base = family.base(X, X)
+    np.testing.assert_allclose(Gram([family], X, X).correlate(v), [v @ base, v @ base**12])

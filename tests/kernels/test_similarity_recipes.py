@@ -1,0 +1,61 @@
+"""The code in docs/similarities.md runs, and does what the text says."""
+
+import re
+
+import pytest
+from support.paths import ROOT
+
+PAGE = ROOT / "docs" / "similarities.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+OPTIONAL = ("aeon", "grakel")
+
+
+def run(words):
+    """Run the one block that holds these words; skip where its package is not installed."""
+    (code,) = [block for block in BLOCKS if words in block]
+    for package in OPTIONAL:
+        if re.search(rf"^from {package}\b", code, re.M):
+            pytest.importorskip(package, reason=f"{package} is not installed")
+    names = {"__name__": "recipe"}
+    exec(compile(code, str(PAGE), "exec"), names)
+    model = names.get("model")
+    if model is not None:
+        assert model.dual_gap_ <= 1e-6 * model.objective_
+    return names
+
+
+def test_every_block_is_run_here():
+    assert len(BLOCKS) == 6
+
+
+def test_strings():
+    names = run("model.kernel_mass_, model.support_vectors_")
+    assert names["model"].predict(["Maja", "Peer"]).tolist() == ["f", "m"]
+
+
+def test_calibration():
+    probabilities = run("CalibratedClassifierCV")["calibrated"].predict_proba(["Maria", "Victor"])
+    assert probabilities[0, 0] > 0.5 > probabilities[1, 0]
+
+
+def test_monge_elkan():
+    names = run("monge_elkan")
+    assert names["model"].predict(names["titles"]).tolist() == names["kinds"]
+
+
+def test_several_matrices_by_row_number():
+    names = run("LookUp")
+    model = names["model"]
+    assert model.kernel_names_ == ["inner", "distance"]
+    assert model.score(names["test"], names["y"][names["test"]]) > 0.7
+
+
+def test_dynamic_time_warping():
+    names = run("dtw_pairwise_distance")
+    assert names["model"].score(names["X"][30:], names["y"][30:]) > 0.8
+
+
+def test_graphs():
+    names = run("WeisfeilerLehman")
+    predicted = names["model"].predict([names["ring"](20), names["star"](20)])
+    assert predicted.tolist() == ["ring", "star"]
