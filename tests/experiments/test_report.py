@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from support.synthetic_records import make_record, make_runs, settings_of, write_records
 
+from votedkernels.exceptions import RecordError
 from votedkernels.experiments import figures, paper
-from votedkernels.experiments.records import RecordError
 from votedkernels.experiments.report import write_report
 from votedkernels.experiments.statistics import friedman_test
 from votedkernels.experiments.table_formats import escape_markdown, neutralise

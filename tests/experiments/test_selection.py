@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.synthetic_records import make_record, make_runs, settings_of, write_records
 
+from votedkernels.exceptions import RecordError
 from votedkernels.experiments import paper
 from votedkernels.experiments.evidence import describe_missing, load_evidence
-from votedkernels.experiments.records import RecordError
 from votedkernels.experiments.selection import choose, count_endings, make_groups
 
 

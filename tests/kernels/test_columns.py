@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity
+from votedkernels.exceptions import OutOfTime
 from votedkernels.kernels import Gram
-from votedkernels.kernels.columns import OutOfTime
 
 
 def dot(A, B):

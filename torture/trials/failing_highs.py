@@ -11,9 +11,10 @@ from _dense import Recorder, Untrue, fit_and_check
 from _trial import Trial
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
+from votedkernels.exceptions import Infeasible
 from votedkernels.solvers import full_lp
 from votedkernels.solvers.lp import ladder as lp
-from votedkernels.solvers.lp.linear_program import Basis, Infeasible
+from votedkernels.solvers.lp.linear_program import Basis
 
 N_FITS = 240
 HANG_SECONDS = 1.0

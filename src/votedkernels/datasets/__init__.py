@@ -8,10 +8,9 @@ The labels are -1 and +1; +1 is what one looks for (a malignant sample, a good r
 
 from votedkernels.datasets.bundled import load_breastcancer, load_ionosphere
 from votedkernels.datasets.catalogue import CATALOGUE, DataSet
-from votedkernels.datasets.fetching import DownloadError
-from votedkernels.datasets.loading import DataNotFoundError, load, locate
-from votedkernels.datasets.reading import DataFileError
+from votedkernels.datasets.loading import load, locate
 from votedkernels.datasets.waveform import make_waveform
+from votedkernels.exceptions import DataFileError, DataNotFoundError, DownloadError
 
 __all__ = [
     "CATALOGUE",

@@ -11,7 +11,8 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
-from votedkernels.datasets.reading import MAX_BYTES, DataFileError
+from votedkernels.datasets.reading import MAX_BYTES
+from votedkernels.exceptions import DataFileError
 
 # What zipfile raises for archives that are damaged (ValueError: a directory that points before the
 # file), encrypted, or compressed in a way it does not know (both RuntimeError).

@@ -12,22 +12,13 @@ from urllib.parse import urlsplit
 
 from votedkernels.datasets.catalogue import DataSet
 from votedkernels.datasets.originals import read_original
-from votedkernels.datasets.reading import (
-    MAX_BYTES,
-    DataFileError,
-    Samples,
-    check_content,
-    write_samples,
-)
+from votedkernels.datasets.reading import MAX_BYTES, Samples, check_content, write_samples
+from votedkernels.exceptions import DataFileError, DownloadError, DownloadTooLarge
 
 MIRROR = "VOTEDKERNELS_MIRROR"
 """The environment variable that names a host to ask instead of the ones in the catalogue."""
 
 _TIMEOUT = 30  # seconds without a byte
-
-
-class DownloadError(OSError):
-    """A download that failed; the message names the address."""
 
 
 def cache_folder() -> Path | None:
@@ -72,13 +63,9 @@ def _download(address: str, name: str) -> bytes:
         raise DownloadError(
             f"could not download the {name} data from {address}: {_reason(error)}."
         ) from error
-    except _TooLargeError:
+    except DownloadTooLarge:
         raise DataFileError(f"{address}: more than {MAX_BYTES} bytes.") from None
     return received.getvalue()
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 class _Bounded(io.BytesIO):
@@ -86,7 +73,7 @@ class _Bounded(io.BytesIO):
 
     def write(self, data: Any) -> int:
         if self.tell() + len(data) > MAX_BYTES:
-            raise _TooLargeError
+            raise DownloadTooLarge
         return super().write(data)
 
 

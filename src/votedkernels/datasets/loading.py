@@ -17,13 +17,10 @@ from votedkernels.datasets.bundled import TARGET_NAMES, bundled_file, read_bundl
 from votedkernels.datasets.catalogue import CATALOGUE, DataSet
 from votedkernels.datasets.fetching import cache_folder, fetch
 from votedkernels.datasets.reading import check_content, read_samples
+from votedkernels.exceptions import DataNotFoundError
 
 VARIABLE = "VOTEDKERNELS_DATA"
 """The environment variable that names a folder of data files."""
-
-
-class DataNotFoundError(FileNotFoundError):
-    """A data set that is neither here nor can be had; the message tells what to do."""
 
 
 def load(

@@ -10,7 +10,8 @@ import numpy as np
 
 from votedkernels.datasets.archives import read_member
 from votedkernels.datasets.catalogue import DataSet
-from votedkernels.datasets.reading import DataFileError, Samples, decode, number_of, quoted
+from votedkernels.datasets.reading import Samples, decode, number_of, quoted
+from votedkernels.exceptions import DataFileError
 
 
 @dataclass(frozen=True)

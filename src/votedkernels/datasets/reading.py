@@ -22,15 +22,12 @@ from numpy.typing import NDArray
 
 from votedkernels._system.atomic_files import writing_whole
 from votedkernels.datasets.catalogue import DataSet
+from votedkernels.exceptions import DataFileError
 
 MAX_BYTES = 50_000_000
 """The largest file that is read, uncompressed; the largest of the catalogue has under 1 MB."""
 
 _SHOWN = 40
-
-
-class DataFileError(ValueError):
-    """A data file that is not what it should be; the message names the file and the line."""
 
 
 class Samples(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.columns import OutOfTime
 from . import tasks
 
 #: Times that work is tried when workers die under it.

@@ -18,9 +18,9 @@ from sklearn.utils import check_random_state
 from ..complexity import are_numbers, measure_with_errors, measures_by_family
 from ..complexity.base import ComplexityMeasure
 from ..complexity.formulas import Auto, Dimension, Trace
+from ..exceptions import OutOfTime
 from ..kernels import Gaussian, Polynomial, clone_families
 from ..kernels.base import FloatArray, IntArray, KernelFamily, in_moderate_units
-from ..kernels.columns import OutOfTime
 from ..preparation.training import Training, class_factors, gives_centers, loss_weights
 from ..preparation.validation import validate_centers, validate_labels, validate_weights
 from . import is_dask, tasks

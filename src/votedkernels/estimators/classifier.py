@@ -10,17 +10,11 @@ from typing import Any, Self
 
 from .._system.blas_threads import single_blas_thread
 from ..distributed import is_dask, prepare_training
+from ..exceptions import SolverInterrupted
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
 from ..problem import Problem, Solution
-from ..solvers import (
-    SOLVERS,
-    Incumbent,
-    Round,
-    SolverInterrupted,
-    check_memory_of_full_lp,
-    solve_problem,
-)
+from ..solvers import SOLVERS, Incumbent, Round, check_memory_of_full_lp, solve_problem
 from ._fit_attempt import FitAttempt
 from ._fitted_attributes import check_limits, describe_solutions, warn_user
 from ._html_attributes import ReadableAttributesMixin

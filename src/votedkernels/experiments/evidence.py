@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import RecordError
 from .paper import DATASETS, EXPECTED, NAMES
 from .protocol import N_FOLDS, SCALINGS
-from .records import RecordError, iterate_records, read_header
+from .records import iterate_records, read_header
 
 Record = dict[str, Any]
 

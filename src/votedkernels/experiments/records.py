@@ -17,14 +17,11 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from .._system.atomic_files import naming
+from ..exceptions import RecordError
 
 FORMAT_VERSION = 1
 #: Bytes that a record may have, so that no file can fill the memory with one.
 MAX_LINE = 2**26
-
-
-class RecordError(ValueError):
-    """A file of records that cannot be used; the message names file and line."""
 
 
 class RecordFile:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import RecordError
 from .evidence import Record, in_order, unique
-from .records import RecordError
 
 RULES = {
     "literal": "one setting per partition, by the mean validation error of its five runs",

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import OutOfTime
 from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 
 # The partition into blocks is fixed, so that sums do not depend on the number of threads.
@@ -34,10 +35,6 @@ BASES_SHARE = 0.25
 VALUES_AT_ONCE = 2**25
 #: Kernel values (of one pass, for all problems to be solved) from which compiled loops pay.
 FUSED_WORK = 5 * 10**8
-
-
-class OutOfTime(Exception):
-    """A pass was stopped at its deadline."""
 
 
 class Gram:

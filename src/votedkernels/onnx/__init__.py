@@ -20,9 +20,9 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
+from ..exceptions import ExportError
 from .checks import check_family
 from .converter import register
-from .errors import ExportError
 from .export import to_onnx
 
 __all__ = ["ExportError", "check_family", "to_onnx"]

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
-from .errors import ExportError
+from ..exceptions import ExportError
 from .families import VOTES, parts_of_vote
 from .labels import tensor_of
 

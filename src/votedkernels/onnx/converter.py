@@ -16,6 +16,7 @@ from onnx import TensorProto
 from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType
 
+from ..exceptions import ExportError
 from .checks import (
     CLASSIFIERS,
     OLDEST_OPSET,
@@ -23,7 +24,6 @@ from .checks import (
     check_classifier,
     check_opset,
 )
-from .errors import ExportError
 from .families import VOTES, dense_rows, parts_of_vote
 from .graph import Graph
 from .labels import tensor_of

@@ -9,13 +9,13 @@ from onnx import ModelProto, checker, helper, shape_inference
 from skl2onnx import convert_sklearn
 from skl2onnx.common.data_types import DoubleTensorType
 
+from ..exceptions import ExportError
 from .checks import (
     check_classifier,
     check_input_name,
     check_steps,
     find_classifier,
 )
-from .errors import ExportError
 
 #: What skl2onnx raises for what it does not know, and onnx for a graph that is wrong.
 CANNOT = (RuntimeError, checker.ValidationError, shape_inference.InferenceError)

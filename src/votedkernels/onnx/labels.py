@@ -12,7 +12,7 @@ from skl2onnx.common.data_types import (
     StringTensorType,
 )
 
-from .errors import ExportError
+from ..exceptions import ExportError
 
 #: By the kind of their dtype: the dtype that labels get, and its type in skl2onnx.
 TYPES: dict[str, tuple[Any, Any]] = {

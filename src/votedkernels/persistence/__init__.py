@@ -6,7 +6,7 @@ a model, `describing` takes one apart and `building` puts it together. To let a 
 kernel family be saved, enter it in `families.STORED`.
 """
 
-from .container import ModelFileError
+from ..exceptions import ModelFileError
 from .models import load_model, save_model
 from .summary import read_summary
 

@@ -11,11 +11,12 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ..estimators.classifier import VotedKernelClassifier
+from ..exceptions import ModelFileError
 from ..kernels import KernelFamily, clone_families
 from ..kernels.base import count_rows
 from ..preparation.validation import check_parameters
 from ..solvers import SOLVERS
-from .container import Container, ModelFileError
+from .container import Container
 from .describing import PER_KERNEL, PER_PROBLEM, TOTALS
 from .families import family_from_json
 from .labels import classes_from_json

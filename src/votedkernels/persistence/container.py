@@ -24,6 +24,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from .._system.atomic_files import writing_whole
+from ..exceptions import ModelFileError
 
 FORMAT_VERSION = 1
 PREFIX = b'{"__metadata__":{"format":"votedkernels","sha256":"'
@@ -49,13 +50,6 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype("?"),
 }
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
-
-
-class ModelFileError(ValueError):
-    """A file that is no model file, is damaged, or is of a newer format.
-
-    The message names the file and what is wrong with it.
-    """
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._version import __version__
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
+from ..exceptions import NotPlainError
 from ..kernels import KernelFamily, clone_families, is_named_list
 from .families import family_to_json, function_name
 from .labels import classes_to_json
 from .reading import number_to_json
 from .rows import rows_to_json
 from .scaling import scaling_to_json
-from .values import NotPlainError, value_to_json
+from .values import value_to_json
 
 #: The fitted arrays of a vote, and those per kernel and per one-vs-rest problem.
 TERMS = ("term_weights_", "term_kernel_indices_", "term_support_indices_", "support_")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import ModelFileError
 from ..kernels import (
     ContinuousGaussian,
     EditDistance,
@@ -24,7 +25,6 @@ from ..kernels import (
     Similarity,
     Spectrum,
 )
-from .container import ModelFileError
 from .reading import Arrays, Record, number_to_json
 from .values import parameters_from_json, value_to_json
 

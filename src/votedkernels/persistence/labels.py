@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .container import ModelFileError
+from ..exceptions import ModelFileError
 from .reading import Record
 
 _DTYPE = re.compile(r"<U[1-9][0-9]{0,6}|\|O|\|b1|\|[iu]1|<[iu][248]|<f[248]")

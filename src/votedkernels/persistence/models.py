@@ -8,15 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import ModelFileError
 from .building import build
-from .container import (
-    Container,
-    ModelFileError,
-    encode,
-    read_container,
-    with_name,
-    write_whole,
-)
+from .container import Container, encode, read_container, with_name, write_whole
 from .describing import describe
 
 

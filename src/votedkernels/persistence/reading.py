@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .container import ModelFileError
+from ..exceptions import ModelFileError
 
 #: Numbers that JSON does not have.
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

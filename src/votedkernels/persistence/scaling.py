@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from .container import ModelFileError
+from ..exceptions import ModelFileError
 from .reading import Arrays, Record
 from .values import parameters_from_json, value_to_json
 

@@ -7,14 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import ModelFileError
 from .building import open_header
-from .container import (
-    FORMAT_VERSION,
-    Container,
-    ModelFileError,
-    read_container,
-    with_name,
-)
+from .container import FORMAT_VERSION, Container, read_container, with_name
 from .describing import TOTALS
 from .reading import Record
 

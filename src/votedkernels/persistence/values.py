@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ..complexity import Dimension, Empirical, Local, Massart, Trace
 from ..complexity.base import ComplexityMeasure
-from .container import ModelFileError
+from ..exceptions import ModelFileError, NotPlainError
 from .reading import Arrays, Record, number_to_json
 from .rows import rows_from_json, rows_to_json
 
@@ -26,10 +26,6 @@ MEASURES: dict[str, type[ComplexityMeasure]] = {
     measure.__name__: measure for measure in (Dimension, Empirical, Local, Massart, Trace)
 }
 _MAX_DEPTH = 8
-
-
-class NotPlainError(ValueError):
-    """A value that a model file cannot hold."""
 
 
 def value_to_json(value: Any, name: str, arrays: dict[str, Any]) -> Any:

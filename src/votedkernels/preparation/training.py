@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from .._system.byte_sizes import parse_memory
 from ..complexity import admitted_columns, measure_with_errors, memory_needed
+from ..exceptions import OutOfTime
 from ..kernels import ContinuousGaussian, Gram, clone_families
 from ..kernels.base import (
     FloatArray,
@@ -28,7 +29,7 @@ from ..kernels.base import (
     in_moderate_units,
     take_rows,
 )
-from ..kernels.columns import BLOCK_BYTES, DEFAULT_MEMORY, OutOfTime
+from ..kernels.columns import BLOCK_BYTES, DEFAULT_MEMORY
 from ..kernels.definiteness import check_definite
 from ..problem import Continuum, Problem
 from ..solvers import least_memory

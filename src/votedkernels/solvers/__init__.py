@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from ..exceptions import SolverInterrupted
 from ..problem import Problem, Solution
 from .column_generation import solve_by_column_generation
 from .continuum import solve_over_continuum, with_widths
@@ -12,7 +13,7 @@ from .coordinate_descent import (
     solve_by_coordinate_descent,
 )
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
-from .incumbent import Incumbent, Round, SolverInterrupted
+from .incumbent import Incumbent, Round
 from .master import Master
 from .paper_rule import solve_by_paper_rule
 

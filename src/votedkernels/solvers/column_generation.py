@@ -14,11 +14,11 @@ from itertools import count
 
 import numpy as np
 
+from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels.base import FloatArray
-from ..kernels.columns import OutOfTime
 from ..problem import Prices, Problem, Solution, Terms
 from .coordinate_descent import solve_by_coordinate_descent
-from .incumbent import Incumbent, Round, SolverInterrupted
+from .incumbent import Incumbent, Round
 from .master import Master
 from .subsample import decision_in_any_case, solve_subsample
 

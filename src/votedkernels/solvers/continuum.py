@@ -15,11 +15,11 @@ from itertools import count
 
 import numpy as np
 
+from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels.base import FloatArray
-from ..kernels.columns import OutOfTime
 from ..kernels.continuous_gaussian import ContinuousGaussian
 from ..problem import Problem, Solution, Terms
-from .incumbent import Round, SolverInterrupted
+from .incumbent import Round
 from .widths import price_widths
 
 #: Widths that join in a round.

@@ -27,12 +27,13 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.columns import OutOfTime, blocks
+from ..kernels.columns import blocks
 from ..kernels.definiteness import require_definite
 from ..problem import Problem, Solution, Terms
 from .barrier import PoolSolution, solve_pool
-from .incumbent import Incumbent, Round, SolverInterrupted
+from .incumbent import Incumbent, Round
 from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
 from .lp.refinement import solve_basis
 from .subsample import decision_in_any_case, solve_subsample

@@ -16,9 +16,10 @@ from contextlib import suppress
 import numpy as np
 
 from .._system.byte_sizes import parse_memory
-from ..kernels.columns import DEFAULT_MEMORY, OutOfTime
+from ..exceptions import OutOfTime, SolverInterrupted
+from ..kernels.columns import DEFAULT_MEMORY
 from ..problem import Problem, Solution, Terms
-from .incumbent import Incumbent, Round, SolverInterrupted
+from .incumbent import Incumbent, Round
 from .lp.highs import solve_highs
 from .lp.linear_program import LinearProgram, LPResult
 from .lp.refinement import solve_basis

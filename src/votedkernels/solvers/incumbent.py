@@ -21,14 +21,6 @@ class Round:
     solution: Solution
 
 
-class SolverInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve; brings the best solution so far."""
-
-    def __init__(self, solution: Solution) -> None:
-        super().__init__()
-        self.solution = solution
-
-
 class Incumbent:
     """The best vote and the best dual vector seen so far, each with its value."""
 

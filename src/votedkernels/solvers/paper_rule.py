@@ -25,10 +25,10 @@ from itertools import count
 
 import numpy as np
 
+from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels.base import FloatArray
-from ..kernels.columns import OutOfTime
 from ..problem import Problem, Solution, Terms
-from .incumbent import Incumbent, Round, SolverInterrupted
+from .incumbent import Incumbent, Round
 
 #: A step that lowers F by less is none (F is 1 at the start).
 SMALLEST_GAIN = 1e-12

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from support.problems import assert_optimal, random_lp, reference
 
+from votedkernels.exceptions import Infeasible
 from votedkernels.solvers.lp import dense_simplex
 from votedkernels.solvers.lp.dense_simplex import solve_dense
-from votedkernels.solvers.lp.linear_program import BASIC, Infeasible, LinearProgram
+from votedkernels.solvers.lp.linear_program import BASIC, LinearProgram
 from votedkernels.solvers.lp.refinement import solve_basis
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.problems import assert_optimal, make_problem, random_lp, reference
 
-from votedkernels.kernels.columns import OutOfTime
+from votedkernels.exceptions import Infeasible, OutOfTime
 from votedkernels.solvers import check_memory_of_full_lp, full_lp, solve_by_full_lp
 from votedkernels.solvers.lp import highs as _highs
 from votedkernels.solvers.lp import ladder as lp
-from votedkernels.solvers.lp.linear_program import BASIC, Basis, Infeasible, LinearProgram
+from votedkernels.solvers.lp.linear_program import BASIC, Basis, LinearProgram
 from votedkernels.solvers.lp.refinement import solve_basis
 
 HOT_DENSE, HOT_HIGHS = ("dense", {"basis": "old"}), ("highs", {"basis": "old"})

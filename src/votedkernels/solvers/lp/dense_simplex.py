@@ -25,16 +25,9 @@ import time
 import numpy as np
 from scipy.linalg import blas
 
+from ...exceptions import Infeasible
 from ...kernels.base import FloatArray, IntArray
-from .linear_program import (
-    BASIC,
-    LOWER,
-    UPPER,
-    Basis,
-    Infeasible,
-    LinearProgram,
-    LPResult,
-)
+from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
 
 FEASIBILITY = 1e-9
 PIVOT = 1e-9

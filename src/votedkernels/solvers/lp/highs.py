@@ -12,15 +12,8 @@ from typing import Any
 import highspy
 import numpy as np
 
-from .linear_program import (
-    BASIC,
-    LOWER,
-    UPPER,
-    Basis,
-    Infeasible,
-    LinearProgram,
-    LPResult,
-)
+from ...exceptions import Infeasible
+from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
 
 SLICE_SECONDS = 0.5
 FEASIBILITY = 1e-9

@@ -12,9 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+from ...exceptions import Infeasible
 from .dense_simplex import solve_dense
 from .highs import solve_highs
-from .linear_program import Basis, Infeasible, LinearProgram, LPResult
+from .linear_program import Basis, LinearProgram, LPResult
 
 #: With fewer rows, HiGHS's pivots in C are cheaper than ours in NumPy.
 DENSE_ROWS = 150

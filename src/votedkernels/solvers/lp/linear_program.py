@@ -12,11 +12,6 @@ from numpy.typing import NDArray
 
 from ...kernels.base import FloatArray
 
-
-class Infeasible(Exception):
-    """A method claims that a linear program has no feasible point."""
-
-
 #: Basis statuses: at the lower bound, between the bounds, at the upper bound.
 LOWER, BASIC, UPPER = 0, 1, 2
 
