@@ -105,7 +105,7 @@ def test_equal_hashes_are_not_believed(monkeypatch):
 
 def test_kernel_matrix_keeps_its_order():
     K = np.random.default_rng(0).standard_normal((6, 6))
-    sample = canonical_sample(K, np.array([0, 1] * 3), np.ones(6), pairwise=True)
+    sample = canonical_sample(K, np.array([0, 1] * 3), np.ones(6), precomputed=True)
     np.testing.assert_array_equal(sample.rows, np.arange(6))
     np.testing.assert_array_equal(sample.centers, np.arange(6))
 
@@ -113,7 +113,7 @@ def test_kernel_matrix_keeps_its_order():
 def test_equal_columns_of_a_kernel_matrix_are_one_centre():
     K = np.random.default_rng(0).standard_normal((4, 4))
     K[:, 3] = K[:, 1]
-    sample = canonical_sample(K, np.array([0, 1, 0, 1]), np.ones(4), pairwise=True)
+    sample = canonical_sample(K, np.array([0, 1, 0, 1]), np.ones(4), precomputed=True)
     np.testing.assert_array_equal(sample.rows, np.arange(4))
     np.testing.assert_array_equal(sample.centers, [0, 1, 2])
 

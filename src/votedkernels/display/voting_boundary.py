@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..kernels import are_precomputed
 from ..kernels.base import FloatArray, IntArray
 from .figure import COLOURS, GREY, INK, MARKERS, axes_for, import_pyplot
 from .models import require_vote
@@ -317,7 +318,7 @@ class VotingBoundaryDisplay:
 
 def require_plane(estimator: Any, caller: str) -> None:
     """Raise for a model whose rows are not points of the plane."""
-    if estimator.kernels_[0].pairwise or not hasattr(estimator, "n_features_in_"):
+    if are_precomputed(estimator.kernels_) or not hasattr(estimator, "n_features_in_"):
         raise ValueError(
             f"{caller} draws models of two features, and this one has none: its rows are "
             "objects, or values of a precomputed kernel. KernelMassDisplay draws any model."

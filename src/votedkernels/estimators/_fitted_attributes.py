@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
-from ..kernels import ContinuousGaussian
+from ..kernels import continuous_family
 from ..kernels.base import FloatArray, IntArray, take_rows
 from ..preparation.training import Training
 from ..problem import Problem, Solution
@@ -77,13 +77,15 @@ def on_common_widths(
     training: Training, problems: list[Problem], solutions: list[Solution]
 ) -> tuple[Training, list[Problem], list[Solution]]:
     """Return the same over all widths of a continuous family that got a weight anywhere."""
-    family = training.gram.families[-1]
-    if not isinstance(family, ContinuousGaussian):
+    family = continuous_family(training.gram.families)
+    if family is None:
         return training, problems, solutions
     first = training.gram.n_kernels - family.n_kernels
     in_use = []
     for solution in solutions:
-        widths = np.asarray(solution.gram.families[-1].gammas_)
+        chosen = continuous_family(solution.gram.families)
+        assert chosen is not None
+        widths = np.asarray(chosen.gammas_)
         in_use.append(widths[np.maximum(solution.terms.kernels - first, 0)])
     own = [solution.terms.kernels >= first for solution in solutions]
     used = np.unique(np.concatenate([w[o] for w, o in zip(in_use, own, strict=True)]))

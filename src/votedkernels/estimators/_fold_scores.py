@@ -13,7 +13,7 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
 from .._system.blas_threads import single_blas_thread
-from ..kernels import Gram
+from ..kernels import Gram, are_precomputed
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
@@ -136,7 +136,7 @@ def score_fold(
 def decide(estimator: Any, path: Bunch, X: Any) -> FloatArray:
     """Return the votes of all points of a path, shape (n_rows, n_l, n_b) or (..., n_problems)."""
     X = validate_rows(estimator, X, path.kernels, reset=False)
-    centers = path.support if path.kernels[0].pairwise else path.support_vectors
+    centers = path.support if are_precomputed(path.kernels) else path.support_vectors
     gram = Gram(path.kernels, X, centers, memory_limit=0)
     n_l, n_b, n_problems, n_terms = path.weights.shape
     weights = path.weights.reshape(n_l * n_b * n_problems, n_terms).T

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from ..kernels import clone_families, is_named_list
+from ..kernels import are_precomputed, clone_families, is_named_list
 
 
 class NamedFamiliesMixin(BaseEstimator):
@@ -83,7 +83,7 @@ class NamedFamiliesMixin(BaseEstimator):
             families = [family for _, family in clone_families(self.kernels)]
         except (TypeError, ValueError):  # said by fit
             return tags
-        tags.input_tags.pairwise = any(family.pairwise for family in families)
+        tags.input_tags.pairwise = are_precomputed(families)
         tags.input_tags.sparse = all(family.accepts_sparse for family in families)
         tags.input_tags.string = all(family.accepts_objects for family in families)
         tags.input_tags.two_d_array = not any(family.takes_strings for family in families)

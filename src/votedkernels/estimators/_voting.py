@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..guarantees.of_model import generalization_bound
 from ..guarantees.theorems import GeneralizationBound
-from ..kernels import Gram, KernelFamily
+from ..kernels import Gram, KernelFamily, are_precomputed
 from ..kernels.base import FloatArray, IntArray
 from ..preparation.validation import validate_rows
 
@@ -47,7 +47,7 @@ class VoteMixin(ClassifierMixin):
                 "predict with; fit it with refit=True."
             )
         X = validate_rows(self, X, self.kernels_, reset=False)
-        centers = self.support_ if self.kernels_[0].pairwise else self.support_vectors_
+        centers = self.support_ if are_precomputed(self.kernels_) else self.support_vectors_
         gram = Gram(self.kernels_, X, centers, memory_limit=0)
         decision = gram.vote(
             self.term_kernel_indices_, self.term_support_indices_, self.term_weights_.T

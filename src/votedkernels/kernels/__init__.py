@@ -4,7 +4,7 @@ from .base import KernelFamily
 from .columns import Gram
 from .continuous_gaussian import ContinuousGaussian
 from .edit_distance import EditDistance
-from .families import clone_families, is_named_list
+from .families import are_precomputed, clone_families, continuous_family, is_named_list
 from .gaussian import Gaussian
 from .polynomial import Polynomial
 from .precomputed import Precomputed
@@ -21,6 +21,8 @@ __all__ = [
     "Precomputed",
     "Similarity",
     "Spectrum",
+    "are_precomputed",
     "clone_families",
+    "continuous_family",
     "is_named_list",
 ]

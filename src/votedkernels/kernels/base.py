@@ -111,7 +111,7 @@ class KernelFamily(BaseEstimator):
     #: Rows may be a SciPy sparse matrix.
     accepts_sparse = False
     #: X holds kernel values, and a centre is the number of a column of X.
-    pairwise = False
+    is_precomputed = False
 
     #: There are infinitely many members, of which a solver chooses.
     is_continuous = False

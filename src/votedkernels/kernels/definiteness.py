@@ -29,7 +29,7 @@ def check_definite(gram: Gram, center_rows: IntArray) -> None:
     for f, family in enumerate(gram.families):
         if family.is_definite_by_formula:
             continue
-        if family.pairwise:
+        if family.is_precomputed:
             _check_symmetry(gram, f, center_rows)
         chosen = np.arange(gram.n_centers)
         in_memory = int(((gram.memory_left + gram.block_memory) / BYTES_PER_VALUE) ** 0.5)

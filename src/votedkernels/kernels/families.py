@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from sklearn.base import clone
 
 from .base import KernelFamily
+from .continuous_gaussian import ContinuousGaussian
 from .gaussian import Gaussian
 from .polynomial import Polynomial
 
@@ -71,9 +73,19 @@ def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
             "only: its members are chosen during the fit. Reorder kernels, or widen its range."
         )
     families = [(name, clone(family)) for name, family in pairs]
-    if len(families) > 1 and any(family.pairwise for _, family in families):
+    if len(families) > 1 and are_precomputed([family for _, family in families]):
         raise ValueError(
             "Precomputed() cannot stand beside other families: X holds its kernel values. "
             "Precompute the others too, or use Similarity(function)."
         )
     return families
+
+
+def are_precomputed(families: Iterable[KernelFamily]) -> bool:
+    """Whether X is a matrix of kernel values, and a centre the number of a column of it."""
+    return any(family.is_precomputed for family in families)
+
+
+def continuous_family(families: Iterable[KernelFamily]) -> ContinuousGaussian | None:
+    """Return the family with infinitely many members, of which there is at most one."""
+    return next((family for family in families if isinstance(family, ContinuousGaussian)), None)

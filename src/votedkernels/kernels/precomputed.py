@@ -26,7 +26,7 @@ class Precomputed(KernelFamily):
         is then allowed, and chosen by ``complexity="auto"``.
     """
 
-    pairwise = True
+    is_precomputed = True
 
     def __init__(self, *, positive_definite: bool = False) -> None:
         self.positive_definite = positive_definite

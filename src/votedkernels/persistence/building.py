@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators.classifier import VotedKernelClassifier
 from ..exceptions import ModelFileError
-from ..kernels import KernelFamily, clone_families
+from ..kernels import KernelFamily, are_precomputed, clone_families
 from ..kernels.base import count_rows
 from ..preparation.validation import check_parameters
 from ..solvers import SOLVERS
@@ -142,8 +142,8 @@ def _build_vote(header: Record, model: Any, arrays: Arrays) -> None:
         raise header.wrong("problems", f"{n_problems}, with finite intercepts")
     model.term_weights_ = arrays.doubles("term_weights_", (n_problems, None))
     n_terms = model.term_weights_.shape[1]
-    pairwise = model.kernels_[0].pairwise
-    limit = getattr(model, "n_features_in_", 0) if pairwise else 2**48
+    precomputed = are_precomputed(model.kernels_)
+    limit = getattr(model, "n_features_in_", 0) if precomputed else 2**48
     n_support = len(arrays.arrays.get("support_", ()))
     model.support_ = arrays.indices("support_", n_support, limit)
     model.term_kernel_indices_ = arrays.indices(
@@ -152,17 +152,17 @@ def _build_vote(header: Record, model: Any, arrays: Arrays) -> None:
     model.term_support_indices_ = arrays.indices("term_support_indices_", n_terms, n_support)
     rows = rows_from_json(header.record("support_vectors"), "support_vectors_", arrays)
     model.support_vectors_ = rows
-    if count_rows(rows) != (0 if pairwise else n_support):
+    if count_rows(rows) != (0 if precomputed else n_support):
         raise header.wrong("support_vectors", f"{n_support} rows")
-    _check_features(header, model, pairwise)
+    _check_features(header, model, precomputed)
 
 
-def _check_features(header: Record, model: Any, pairwise: bool) -> None:
+def _check_features(header: Record, model: Any, precomputed: bool) -> None:
     """Raise unless rows, families and number of features agree."""
     rows, n = model.support_vectors_, getattr(model, "n_features_in_", None)
     families = model.kernels_
     is_table = sparse.issparse(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2)
-    if pairwise:
+    if precomputed:
         return
     if is_table != (n is not None) or (is_table and (rows.shape[1] != n or rows.dtype != float)):
         raise header.wrong("n_features", "the number of columns of the support vectors")

@@ -39,12 +39,12 @@ class CanonicalSample:
 
 
 def canonical_sample(
-    X: Any, codes: IntArray, weights: FloatArray, *, pairwise: bool = False
+    X: Any, codes: IntArray, weights: FloatArray, *, precomputed: bool = False
 ) -> CanonicalSample:
     """Merge identical rows of X (array, sparse matrix, kernel matrix or list) and order them."""
     alive = np.flatnonzero(weights > 0)
     ordered = True
-    if pairwise:
+    if precomputed:
         # Shuffling a kernel matrix shuffles its columns too: keep the order given.
         living, everyone = X[np.ix_(alive, alive)], np.arange(len(alive))
         points, ordered = _number_by_hash(living, everyone), False

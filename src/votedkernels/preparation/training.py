@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from .._system.byte_sizes import parse_memory
 from ..complexity import admitted_columns, measure_with_errors, memory_needed
 from ..exceptions import OutOfTime
-from ..kernels import ContinuousGaussian, Gram, clone_families
+from ..kernels import Gram, are_precomputed, clone_families, continuous_family
 from ..kernels.base import (
     FloatArray,
     IntArray,
@@ -94,7 +94,7 @@ class Training:
         X = validate_rows(estimator, X, families, reset=True)
         classes, codes = validate_labels(X, y)
         weights = validate_weights(sample_weight, X, codes)
-        sample = canonical_sample(X, codes, weights, pairwise=families[0].pairwise)
+        sample = canonical_sample(X, codes, weights, precomputed=are_precomputed(families))
         factors = class_factors(estimator.class_weight, classes, sample.codes, sample.weights)
         rows = take_rows(X, sample.rows)
         for name, family in named:
@@ -119,7 +119,7 @@ class Training:
         except OutOfTime:  # no penalties, so no solver will run either
             complexities = errors = np.full(gram.n_kernels, np.nan)
             allowed = None
-        if allowed is not None and families[-1].is_continuous:
+        if allowed is not None and continuous_family(families) is not None:
             raise ValueError(
                 "filter=True of the complexity measure chooses among finitely many kernels, and "
                 "ContinuousGaussian has a continuum of them; use filter=False, or Gaussian."
@@ -135,7 +135,7 @@ class Training:
             complexity_errors=errors,
             allowed=allowed,
             center_numbers=numbers,
-            center_source=None if families[0].pairwise else centers if own else X,
+            center_source=None if are_precomputed(families) else centers if own else X,
             center_rows=center_rows,
             fit_intercept=bool(estimator.fit_intercept),
         )
@@ -169,10 +169,10 @@ class Training:
         ]
 
     def _continuum(self, penalties: FloatArray) -> Continuum | None:
-        family = self.gram.families[-1]
-        if not isinstance(family, ContinuousGaussian):
+        family = continuous_family(self.gram.families)
+        if family is None:
             return None
-        at_knots = penalties[self.gram.members_of(len(self.gram.families) - 1)]
+        at_knots = penalties[-family.n_kernels :]
         if (at_knots <= 0).any():
             raise ValueError(
                 "ContinuousGaussian needs a positive penalty at every width: with none, a "
@@ -186,7 +186,7 @@ def find_center_rows(
     estimator: Any, families: Sequence[KernelFamily], sample: CanonicalSample, numbers: IntArray
 ) -> IntArray:
     """Return which row each centre is, as the hybrid norm needs; raise where it does not apply."""
-    if families[-1].is_continuous:
+    if continuous_family(families) is not None:
         raise ValueError(
             "l2_penalty > 0 needs finitely many kernels, and ContinuousGaussian has a continuum "
             "of them; use Gaussian."
@@ -246,7 +246,7 @@ def build_gram(
         families,
         rows,
         centers,
-        itself=sample.rows if families[0].pairwise else None,
+        itself=sample.rows if are_precomputed(families) else None,
         outside=outside,
         memory_limit=limit,
         reserved=min(reserved, limit),
@@ -324,7 +324,7 @@ def choose_centers(
         random = check_random_state(estimator.random_state)
         chosen = random.permutation(len(sample.centers))[:given]
         numbers = sample.centers[np.sort(chosen)]
-    elif families[0].pairwise:
+    elif are_precomputed(families):
         numbers = np.asarray(given)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
             raise ValueError(
@@ -335,7 +335,7 @@ def choose_centers(
     else:
         centers = validate_centers(estimator, given, families, as_table=is_table(X))
         return centers, np.arange(count_rows(centers))
-    return (numbers if families[0].pairwise else take_rows(X, numbers)), numbers
+    return (numbers if are_precomputed(families) else take_rows(X, numbers)), numbers
 
 
 def find_outside(
@@ -348,7 +348,7 @@ def find_outside(
     """Return the centres that are no training rows, as rows and as centres; None without any."""
     if not gives_centers(estimator):
         return None
-    if not families[0].pairwise:
+    if not are_precomputed(families):
         return centers, centers
     others = np.setdiff1d(centers, sample.rows)
     return (take_rows(X, others), others) if len(others) else None

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from .._system.byte_sizes import parse_memory
 from .._system.stack_level import user_stacklevel
+from ..kernels import are_precomputed
 from ..kernels.base import FloatArray, IntArray, KernelFamily, count_rows
 
 
@@ -71,7 +72,7 @@ def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, r
         dtype=np.float64,
     )
     X = with_small_indices(X, "X")
-    if families[0].pairwise and reset and X.shape[0] != X.shape[1]:
+    if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"Precomputed kernel matrix must be square at fit, got shape {X.shape}: row i, "
             "column j is K(x_i, x_j) of the training rows."

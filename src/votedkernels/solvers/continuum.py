@@ -16,8 +16,8 @@ from itertools import count
 import numpy as np
 
 from ..exceptions import OutOfTime, SolverInterrupted
+from ..kernels import continuous_family
 from ..kernels.base import FloatArray
-from ..kernels.continuous_gaussian import ContinuousGaussian
 from ..problem import Problem, Solution, Terms
 from .incumbent import Round
 from .widths import price_widths
@@ -100,9 +100,9 @@ def _better(old: Solution | None, new: Solution) -> Solution:
 
 def _exchanged(problem: Problem, best: Solution, gammas: FloatArray) -> tuple[Problem, Terms]:
     """Return the problem over the knots, the widths in use and some new ones, and its start."""
+    family = continuous_family(best.gram.families)
     assert problem.continuum is not None
-    family = best.gram.families[-1]
-    assert isinstance(family, ContinuousGaussian)
+    assert family is not None
     first = best.gram.n_kernels - family.n_kernels
     own = best.terms.kernels >= first
     in_use = family.gammas_[best.terms.kernels[own] - first]
@@ -114,9 +114,9 @@ def _exchanged(problem: Problem, best: Solution, gammas: FloatArray) -> tuple[Pr
 
 def with_widths(problem: Problem, gammas: FloatArray) -> Problem:
     """Return the problem over these widths of its continuous family."""
+    family = continuous_family(problem.gram.families)
     assert problem.continuum is not None
-    family = problem.gram.families[-1]
-    assert isinstance(family, ContinuousGaussian)
+    assert family is not None
     first = problem.gram.n_kernels - family.n_kernels
     penalties = problem.continuum.penalties_at(gammas)
     return replace(

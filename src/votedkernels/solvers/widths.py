@@ -22,9 +22,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..kernels import continuous_family
 from ..kernels.base import FloatArray, IntArray, take_rows
 from ..kernels.columns import blocks
-from ..kernels.continuous_gaussian import ContinuousGaussian
 from ..problem import Problem
 
 _Z = (3 + math.sqrt(5)) / 2
@@ -119,8 +119,8 @@ class _Pricer:
     """Values of v at any t and centre, for one dual vector."""
 
     def __init__(self, problem: Problem, u: FloatArray) -> None:
-        family = problem.gram.families[-1]
-        assert isinstance(family, ContinuousGaussian)
+        family = continuous_family(problem.gram.families)
+        assert family is not None
         assert problem.continuum is not None
         self.problem, self.family, self.continuum = problem, family, problem.continuum
         self.signed = u * problem.y
