@@ -23,6 +23,7 @@ from ..kernels import Gaussian, Polynomial, clone_families
 from ..kernels.base import FloatArray, IntArray, KernelFamily, in_moderate_units
 from ..preparation.training import Training, class_factors, gives_centers, loss_weights
 from ..preparation.validation import validate_centers, validate_labels, validate_weights
+from ..problem import Centers
 from . import is_dask, tasks
 from .gram import DaskGram
 from .rows import RemoteRows
@@ -71,8 +72,10 @@ def prepare(
         complexities=complexities,
         complexity_errors=errors,
         allowed=None,
-        center_numbers=center_numbers if own else numbers[center_numbers],
-        center_source=centers if own else OriginalRows(rows, numbers),
+        centers=Centers(
+            center_numbers if own else numbers[center_numbers],
+            centers if own else OriginalRows(rows, numbers),
+        ),
         center_rows=None,
         fit_intercept=bool(estimator.fit_intercept),
     )

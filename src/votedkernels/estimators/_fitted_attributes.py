@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
 from ..kernels import continuous_family
-from ..kernels.base import FloatArray, IntArray, take_rows
+from ..kernels.base import FloatArray
 from ..preparation.training import Training
-from ..problem import Problem, Solution
+from ..problem import Problem, Solution, Vote
 from ..solvers import with_widths
 
 #: The limits that can end a fit, by their stop reason.
@@ -27,16 +27,13 @@ def describe_solutions(
 ) -> dict[str, Any]:
     """Return the fitted attributes of solutions, one per one-vs-rest problem."""
     training, problems, solutions = on_common_widths(training, problems, solutions)
-    gram = training.gram
-    keys = [s.terms.kernels * gram.n_centers + s.terms.centers for s in solutions]
-    used = np.unique(np.concatenate(keys))
-    weights = np.zeros((len(solutions), len(used)))
-    for row, (key, solution) in enumerate(zip(keys, solutions, strict=True)):
-        weights[row, np.searchsorted(used, key)] = solution.terms.weights
-    kernels, centers = np.divmod(used, gram.n_centers)
-    numbers = training.center_numbers[centers]
-    support, positions = np.unique(numbers, return_inverse=True)
-    order = np.lexsort((positions, kernels))
+    gram, terms = training.gram, [solution.terms for solution in solutions]
+    intercepts = published_constants(
+        problems,
+        np.array([vote.intercept for vote in terms]),
+        np.array([len(vote.kernels) == 0 for vote in terms]),
+    )
+    vote = Vote.gather(terms, intercepts, gram.families, training.centers)
     objectives = np.array([s.objective for s in solutions])
     bounds = np.array([s.dual_bound for s in solutions])
     gaps = np.array([s.gap for s in solutions])
@@ -48,20 +45,13 @@ def describe_solutions(
         "complexities_": training.complexities,
         "complexity_errors_": training.complexity_errors,
         "penalties_": problems[0].penalties,
-        "support_": support,
-        "support_vectors_": _support_vectors(training.center_source, support),
-        "term_weights_": weights[:, order],
-        "term_kernel_indices_": kernels[order],
-        "term_support_indices_": positions[order],
-        "intercept_": published_constants(
-            problems,
-            np.array([s.terms.intercept for s in solutions]),
-            np.array([len(s.terms.kernels) == 0 for s in solutions]),
-        ),
-        # bincount gives integers where nothing is counted
-        "kernel_mass_": np.bincount(
-            kernels, weights=np.abs(weights).sum(axis=0), minlength=gram.n_kernels
-        ).astype(np.float64),
+        "support_": vote.support,
+        "support_vectors_": vote.points,
+        "term_weights_": vote.weights,
+        "term_kernel_indices_": vote.kernels,
+        "term_support_indices_": vote.places,
+        "intercept_": vote.intercepts,
+        "kernel_mass_": vote.kernel_mass,
         "class_objectives_": objectives,
         "class_dual_bounds_": bounds,
         "class_dual_gaps_": gaps,
@@ -108,10 +98,6 @@ def on_common_widths(
         complexity_errors=at_widths(training.complexity_errors),
     )
     return training, problems, renumbered
-
-
-def _support_vectors(source: Any, support: IntArray) -> Any:
-    return np.empty((0, 0)) if source is None else take_rows(source, support)
 
 
 def published_constants(

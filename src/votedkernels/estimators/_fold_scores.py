@@ -13,13 +13,12 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
 from .._system.blas_threads import single_blas_thread
-from ..kernels import Gram, are_precomputed
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
 from ..solvers.grid import walk_outwards
 from ._voting import classes_of
-from .path import as_path, solve_grids
+from .path import as_path, solve_grids, vote_of_path
 
 #: Stop reasons of votes that time did not suffice for.
 UNSOLVED = ("time-limit", "interrupted")
@@ -135,14 +134,8 @@ def score_fold(
 
 def decide(estimator: Any, path: Bunch, X: Any) -> FloatArray:
     """Return the votes of all points of a path, shape (n_rows, n_l, n_b) or (..., n_problems)."""
-    X = validate_rows(estimator, X, path.kernels, reset=False)
-    centers = path.support if are_precomputed(path.kernels) else path.support_vectors
-    gram = Gram(path.kernels, X, centers, memory_limit=0)
-    n_l, n_b, n_problems, n_terms = path.weights.shape
-    weights = path.weights.reshape(n_l * n_b * n_problems, n_terms).T
-    votes = gram.vote(path.term_kernel_indices, path.term_support_indices, weights)
-    votes = np.asarray(votes.reshape(len(votes), n_l, n_b, n_problems) + path.intercepts)
-    return votes[..., 0] if n_problems == 1 else votes
+    votes = vote_of_path(path).decide(validate_rows(estimator, X, path.kernels, reset=False))
+    return votes[..., 0] if votes.shape[-1] == 1 else votes
 
 
 def _subset(value: Any, rows: Any, X: Any) -> Any:

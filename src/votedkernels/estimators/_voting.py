@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..guarantees.of_model import generalization_bound
 from ..guarantees.theorems import GeneralizationBound
-from ..kernels import Gram, KernelFamily, are_precomputed
+from ..kernels import KernelFamily
 from ..kernels.base import FloatArray, IntArray
 from ..preparation.validation import validate_rows
+from ..problem import Vote
 
 
 class VoteMixin(ClassifierMixin):
@@ -47,13 +48,19 @@ class VoteMixin(ClassifierMixin):
                 "predict with; fit it with refit=True."
             )
         X = validate_rows(self, X, self.kernels_, reset=False)
-        centers = self.support_ if are_precomputed(self.kernels_) else self.support_vectors_
-        gram = Gram(self.kernels_, X, centers, memory_limit=0)
-        decision = gram.vote(
-            self.term_kernel_indices_, self.term_support_indices_, self.term_weights_.T
-        )
-        decision += self.intercept_
+        decision = self._vote().decide(X)
         return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def _vote(self) -> Vote:
+        return Vote(
+            families=self.kernels_,
+            support=self.support_,
+            points=self.support_vectors_,
+            kernels=self.term_kernel_indices_,
+            places=self.term_support_indices_,
+            weights=self.term_weights_,
+            intercepts=self.intercept_,
+        )
 
     def generalization_bound(
         self,

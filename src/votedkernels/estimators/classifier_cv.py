@@ -392,10 +392,11 @@ class VotedKernelClassifierCV(
             attempt.keep(fitted_attributes(model))
             raise
         except FitLimitError as error:
-            limit = "max_iter" if schedule is None else "time_limit"
+            if schedule is None:
+                raise
             raise FitLimitError(
-                f"{limit}={getattr(self, limit)!r} left no time to fit a model with the penalties "
-                f"chosen; give a larger {limit}."
+                f"time_limit={self.time_limit!r} left no time to fit a model with the penalties "
+                "chosen; give a larger time_limit."
             ) from error
         attempt.publish(fitted_attributes(model))
 

@@ -11,9 +11,10 @@ from sklearn.utils import Bunch
 from .._system.blas_threads import single_blas_thread
 from ..distributed import refuse_dask
 from ..kernels import clone_families
-from ..kernels.base import FloatArray, take_rows
+from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters, check_penalties
+from ..problem import Vote
 from ..solvers import SOLVERS
 from ..solvers.grid import DEFAULT_PENALTIES, Grid, solve_grid
 from ._fitted_attributes import published_constants
@@ -122,22 +123,10 @@ def solve_grids(
 
 def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: FloatArray) -> Bunch:
     """Bring the grids of all problems over one set of terms."""
-    n_centers = training.gram.n_centers
-    keys = [grid.kernels * n_centers + grid.centers for grid in grids]
-    used = np.unique(np.concatenate(keys))
-    weights = np.zeros((len(lambdas), len(betas), len(grids), len(used)))
-    for problem, (grid, key) in enumerate(zip(grids, keys, strict=True)):
-        weights[:, :, problem, np.searchsorted(used, key)] = grid.weights
-    kernels, centers = np.divmod(used, n_centers)
-    support, positions = np.unique(training.center_numbers[centers], return_inverse=True)
-    voting = np.zeros((len(lambdas), len(betas), len(support)), bool)
-    has_weight = (weights != 0).any(axis=2)
-    for term, position in enumerate(positions):
-        voting[:, :, position] |= has_weight[:, :, term]
-    source = training.center_source
     constants = np.stack([grid.intercepts for grid in grids], axis=-1)
-    empty = ~(weights != 0).any(axis=-1)
+    empty = np.stack([~(grid.weights != 0).any(axis=-1) for grid in grids], axis=-1)
     constants = published_constants(training.problems(0.0, 0.0), constants, empty)
+    vote = Vote.gather(grids, constants, training.gram.families, training.centers)
     objectives = np.stack([grid.objectives for grid in grids], axis=-1)
     dual_bounds = np.stack([grid.dual_bounds for grid in grids], axis=-1)
     return Bunch(
@@ -146,17 +135,30 @@ def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: F
         objectives=objectives,
         dual_bounds=dual_bounds,
         dual_gaps=np.maximum(0.0, objectives - dual_bounds),
-        intercepts=constants,
+        intercepts=vote.intercepts,
         n_iter=np.stack([grid.n_iter for grid in grids], axis=-1),
         stop_reasons=np.stack([grid.stop_reasons for grid in grids], axis=-1),
-        weights=weights,
-        term_kernel_indices=kernels,
-        term_support_indices=positions,
-        support=support,
-        support_vectors=np.empty((0, 0)) if source is None else take_rows(source, support),
-        n_support=voting.sum(axis=-1),
+        weights=vote.weights,
+        term_kernel_indices=vote.kernels,
+        term_support_indices=vote.places,
+        support=vote.support,
+        support_vectors=vote.points,
+        n_support=vote.count_points(),
         classes=training.classes,
         kernels=training.gram.families,
         kernel_names=training.gram.names,
         complexities=training.complexities,
+    )
+
+
+def vote_of_path(path: Bunch) -> Vote:
+    """Return the votes of all pairs of penalties, with axes (pair, pair, problem)."""
+    return Vote(
+        families=path.kernels,
+        support=path.support,
+        points=path.support_vectors,
+        kernels=path.term_kernel_indices,
+        places=path.term_support_indices,
+        weights=path.weights,
+        intercepts=path.intercepts,
     )

@@ -22,8 +22,8 @@ from sklearn.svm import SVC
 
 from .._system.blas_threads import single_blas_thread
 from ..estimators.classifier import VotedKernelClassifier
-from ..estimators.path import as_path, solve_grids
-from ..kernels import Gaussian, Gram, Polynomial
+from ..estimators.path import as_path, solve_grids, vote_of_path
+from ..kernels import Gaussian, Polynomial
 from ..kernels.base import FloatArray, KernelFamily
 from ..kernels.columns import FUSED_WORK
 from ..preparation.training import Training
@@ -134,14 +134,7 @@ def solve_path(
 
 def path_decisions(path: Any, X: FloatArray) -> FloatArray:
     """Return the votes of every model of a path of two classes, (n_lambda, n_beta, n_rows)."""
-    weights = path.weights[:, :, 0, :]
-    flat = weights.reshape(weights.shape[0] * weights.shape[1], weights.shape[2]).T
-    decision = np.zeros((flat.shape[1], len(X)))
-    if len(flat):
-        gram = Gram(path.kernels, X, path.support_vectors, memory_limit=0)
-        decision = gram.vote(path.term_kernel_indices, path.term_support_indices, flat).T
-    decision = decision.reshape(*weights.shape[:2], len(X))
-    return np.asarray(decision + path.intercepts[:, :, 0, None])
+    return np.moveaxis(vote_of_path(path).decide(X)[..., 0], 0, -1)
 
 
 def path_masses(path: Any) -> FloatArray:

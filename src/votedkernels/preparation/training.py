@@ -31,7 +31,7 @@ from ..kernels.base import (
 )
 from ..kernels.columns import BLOCK_BYTES, DEFAULT_MEMORY
 from ..kernels.definiteness import check_definite
-from ..problem import Continuum, Problem
+from ..problem import Centers, Continuum, Problem
 from ..solvers import least_memory
 from .canonical_rows import CanonicalSample, canonical_sample
 from .validation import (
@@ -55,8 +55,7 @@ class Training:
     w : weight of each row in the loss; they sum to 1
     complexities, complexity_errors : r_k of each kernel, and its standard error
     allowed : which columns (kernel, centre) may vote; None for all
-    center_numbers : number of each centre among the training rows, or the centres given
-    center_source : what these numbers count in; None for a precomputed kernel
+    centers : what the centres are to the user
     center_rows : which row of ``gram`` each centre is; None without a hybrid norm
     fit_intercept : bool
     """
@@ -68,8 +67,7 @@ class Training:
     complexities: FloatArray
     complexity_errors: FloatArray
     allowed: NDArray[np.bool_] | None
-    center_numbers: IntArray
-    center_source: Any
+    centers: Centers
     center_rows: IntArray | None
     fit_intercept: bool
 
@@ -134,8 +132,7 @@ class Training:
             complexities=complexities,
             complexity_errors=errors,
             allowed=allowed,
-            center_numbers=numbers,
-            center_source=None if are_precomputed(families) else centers if own else X,
+            centers=Centers(numbers, None if are_precomputed(families) else centers if own else X),
             center_rows=center_rows,
             fit_intercept=bool(estimator.fit_intercept),
         )

@@ -3,5 +3,16 @@
 from .problem import Continuum, Prices, Problem, Terms
 from .rounding import verify
 from .solution import Solution
+from .vote import Centers, Vote, union_of_terms
 
-__all__ = ["Continuum", "Prices", "Problem", "Solution", "Terms", "verify"]
+__all__ = [
+    "Centers",
+    "Continuum",
+    "Prices",
+    "Problem",
+    "Solution",
+    "Terms",
+    "Vote",
+    "union_of_terms",
+    "verify",
+]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..kernels.base import FloatArray, IntArray
-from ..problem import Problem, Solution
+from ..problem import Problem, Solution, union_of_terms
 from . import Master, solve_by_column_generation
 
 #: The penalties of the paper's experiments.
@@ -142,22 +142,20 @@ def _as_grid(
     not_reached: str,
 ) -> Grid:
     """Gather the solutions; pairs without one get the empty vote and that stop reason."""
-    n_centers = problem.gram.n_centers
-    keys = {at: s.terms.kernels * n_centers + s.terms.centers for at, s in solutions.items()}
-    used = np.unique(np.concatenate([np.zeros(0, np.intp), *keys.values()]))
+    votes = [solution.terms for solution in solutions.values()]
+    kernels, centers, of_solutions = union_of_terms(votes, problem.gram.n_centers)
     empty = problem.empty_vote()
     nothing = problem.objective(empty, np.full(problem.n_rows, empty.intercept))
-    weights = np.zeros((*shape, len(used)))
+    weights = np.zeros((*shape, len(kernels)))
     intercepts = np.full(shape, empty.intercept)
     objectives, dual_bounds = np.full(shape, nothing), np.zeros(shape)
     n_iter = np.zeros(shape, np.intp)
     stop_reasons = np.full(shape, not_reached, dtype="<U12")
-    for at, solution in solutions.items():
-        weights[at][np.searchsorted(used, keys[at])] = solution.terms.weights
+    for (at, solution), row in zip(solutions.items(), of_solutions, strict=True):
+        weights[at] = row
         intercepts[at] = solution.terms.intercept
         objectives[at], dual_bounds[at] = solution.objective, solution.dual_bound
         n_iter[at], stop_reasons[at] = solution.n_iter, solution.stop_reason
-    kernels, centers = np.divmod(used, n_centers)
     return Grid(
         kernels, centers, weights, intercepts, objectives, dual_bounds, n_iter, stop_reasons
     )
