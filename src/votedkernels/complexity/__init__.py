@@ -1,4 +1,4 @@
-"""Complexity measures: r_k, a bound of the Rademacher complexity of H_k = {+-K_k(., c)}.
+"""Complexity measures: r_k, a bound on the Rademacher complexity of H_k = {+-K_k(., c)}.
 
 With raw sample weights s_i (they count repetitions), m = sum_i s_i and
 kappa_k^2 the largest K_k(x, x) over rows and centres x:

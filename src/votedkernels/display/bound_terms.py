@@ -1,4 +1,4 @@
-"""`BoundDisplay`: what a bound of the error is made of."""
+"""`BoundDisplay`: the terms of a bound on the error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .figure import (
 )
 from .models import require_vote
 
-#: Every term of either theorem, and of the bound of a constant, from the bottom up, with the
+#: Every term of either theorem, and of the bound on a constant, from the bottom up, with the
 #: number of its looks.
 TERMS = {
     "error": 5,
@@ -219,7 +219,7 @@ class BoundDisplay:
         ax.set_xlim(-around, len(places) - 1 + around)
         ax.set_ylim(0.0, 1.1 * highest)
         ax.set_xlabel("samples" if self.names is None else "")
-        ax.set_ylabel("bound of the error, by term")
+        ax.set_ylabel("bound on the error, by term")
         tidy(ax, "y")
         handles, labels = ax.get_legend_handles_labels()
         ax.legend(

@@ -243,7 +243,7 @@ class DaskGram(Gram):
         return self.restricted(np.arange(self.n_rows), np.arange(self.n_centers))
 
     def largest(self) -> FloatArray:
-        """Return a bound of |K_k| for each kernel, or about."""
+        """Return a bound on |K_k| for each kernel, or about."""
         centers = self._farthest if self.centers is self.rows else self.centers
         return np.concatenate([f.largest(self._farthest, centers) for f in self.families])
 

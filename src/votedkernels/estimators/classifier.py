@@ -33,7 +33,7 @@ class VotedKernelClassifier(
     .. math::
         F(a) = \sum_i w_i \max(0, 1 - y_i f(x_i)) + \sum_{kj} (\lambda r_k + \beta) |a_{kj}|
 
-    where r_k is the Rademacher complexity of kernel k, or a bound of it. This is Voted Kernel
+    where r_k is the Rademacher complexity of kernel k, or a bound on it. This is Voted Kernel
     Regularization (Cortes, Goyal, Kuznetsov and Mohri). Kernels need be neither symmetric nor
     positive definite. The fit ends when the duality gap, recomputed from the data, is at most
     ``tol * objective_``.
@@ -113,7 +113,7 @@ class VotedKernelClassifier(
     kernel_mass_ : array of shape (n_kernels,)
         Sum of the absolute weights of each kernel.
     objective_, dual_bound_, dual_gap_ : float
-        F of the model, the proved lower bound of the optimum, and their difference; sums over
+        F of the model, the proved lower bound on the optimum, and their difference; sums over
         the one-vs-rest problems.
     class_objectives_, class_dual_bounds_, class_dual_gaps_ : array of shape (n_problems,)
     n_iter_ : int

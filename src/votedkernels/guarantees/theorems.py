@@ -39,7 +39,7 @@ RADIUS_STEP = 1.1
 
 @dataclass(frozen=True, repr=False)
 class GeneralizationBound:
-    """An upper bound of the probability of error, term by term.
+    """An upper bound on the probability of error, term by term.
 
     Attributes
     ----------

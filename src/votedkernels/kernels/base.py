@@ -172,7 +172,7 @@ class KernelFamily(BaseEstimator):
         return inner_products(left, right, out)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """Return a bound of ``|K_k|`` on these points for each member, or about."""
+        """Return a bound on ``|K_k|`` on these points for each member, or about."""
         few = range(min(count_rows(X), 256)), range(min(count_rows(centers), 256))
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])

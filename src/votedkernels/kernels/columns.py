@@ -331,7 +331,7 @@ class Gram:
                 yield f, terms, self._member_of[kernels[terms]], used, positions
 
     def largest(self) -> FloatArray:
-        """Return a bound of ``|K_k|`` for each kernel, or about."""
+        """Return a bound on ``|K_k|`` for each kernel, or about."""
         parts = []
         for family, base in zip(self.families, self._bases, strict=True):
             if base is None or not family.is_costly:

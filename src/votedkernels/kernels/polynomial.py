@@ -129,7 +129,7 @@ class Polynomial(KernelFamily):
             yield power
 
     def _largest_base(self, X: Any, centers: Any) -> float:
-        """Return a bound of |gamma x.c + coef0|, by Cauchy-Schwarz."""
+        """Return a bound on |gamma x.c + coef0|, by Cauchy-Schwarz."""
         norms = [math.sqrt(float(_squared_norms(A).max(initial=0.0))) for A in (X, centers)]
         return self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
 
@@ -149,7 +149,7 @@ class Polynomial(KernelFamily):
             return np.asarray(largest ** self.degrees_.astype(np.float64))
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """Return a bound of |K_k| for each degree."""
+        """Return a bound on |K_k| for each degree."""
         return np.asarray(self._largest_base(X, centers) ** self.degrees_.astype(np.float64))
 
     def check_range(self, X: Any, centers: Any) -> None:

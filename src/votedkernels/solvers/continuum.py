@@ -2,7 +2,7 @@
 
 Some widths are chosen, the problem over these is solved by any solver, and its dual vector is
 priced over the whole continuum (`widths`). Widths that violate their dual constraint join,
-widths without a weight leave. The dual vector, scaled down by the bound of the violation, proves
+widths without a weight leave. The dual vector, scaled down by the bound on the violation, proves
 a lower bound for the continuum; the fit ends when that is near enough.
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels.base import FloatArray
 from ..problem import Problem, Solution, Terms
 
-#: A problem is first solved, roughly, on every fourth row, and that one likewise.
+#: A problem is first solved, roughly, on a quarter of its rows, and that one likewise.
 SUBSAMPLE_RATIO = 4
 
 

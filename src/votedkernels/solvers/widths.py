@@ -10,7 +10,7 @@ whatever the data: (z^2 - z) e^-z is largest at z = (3 + sqrt 5) / 2. On a cell 
     |v_j(t)| <= max(|v_j(a)|, |v_j(b)|) + C (b - a)^2 / 8.
 
 The penalty L is linear in t between knots, and cells do not reach across knots, so that its
-smallest value on a cell is at an end. Cells whose bound of |v| / L exceeds what is to be proved
+smallest value on a cell is at an end. Cells whose bound on |v| / L exceeds what is to be proved
 are halved until it does not, or until a value itself exceeds it.
 """
 
@@ -44,7 +44,7 @@ ULPS = 100
 
 @dataclass(frozen=True)
 class WidthPrices:
-    """A proved bound of |v| / L over all widths and centres, and where it exceeds 1.
+    """A proved bound on |v| / L over all widths and centres, and where it exceeds 1.
 
     ``gammas`` and ``centers`` are the largest violations found, best first, one a centre.
     """
@@ -157,7 +157,7 @@ class _Pricer:
         return np.abs(gram.correlate(self.signed))
 
     def bounds(self, cells: _Cells) -> FloatArray:
-        """Return the bound of |v| / L on each cell."""
+        """Return the bound on |v| / L on each cell."""
         largest = np.maximum(cells.at_a, cells.at_b)
         largest = largest + self.curvature * (cells.b - cells.a) ** 2 / 8
         return np.asarray(largest / np.minimum(self.penalties(cells.a), self.penalties(cells.b)))
