@@ -48,19 +48,7 @@ def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
     if len(kernels) == 0:
         raise ValueError("kernels is an empty list; give at least one kernel family.")
     pairs = list(kernels) if is_named_list(kernels) else [(None, family) for family in kernels]
-    names = [name for name, _ in pairs if name is not None]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"kernels has two families named {name!r}; names must differ.")
-        if "__" in name or not name:
-            raise ValueError(
-                f"the name {name!r} of a kernel family must not be empty or have '__' in it."
-            )
-        if not PLAIN.fullmatch(name):
-            raise ValueError(
-                f"the name {name!r} of a kernel family may have letters, digits, spaces and "
-                "_ . , : = / % - only: it is part of the names of parameters."
-            )
+    check_names([name for name, _ in pairs if name is not None])
     for _, family in pairs:
         if not isinstance(family, KernelFamily):
             raise TypeError(
@@ -79,6 +67,22 @@ def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
             "Precompute the others too, or use Similarity(function)."
         )
     return families
+
+
+def check_names(names: list[str]) -> None:
+    """Raise for a name of a family that cannot be part of the names of parameters."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"kernels has two families named {name!r}; names must differ.")
+        if "__" in name or not name:
+            raise ValueError(
+                f"the name {name!r} of a kernel family must not be empty or have '__' in it."
+            )
+        if not PLAIN.fullmatch(name):
+            raise ValueError(
+                f"the name {name!r} of a kernel family may have letters, digits, spaces and "
+                "_ . , : = / % - only: it is part of the names of parameters."
+            )
 
 
 def are_precomputed(families: Iterable[KernelFamily]) -> bool:
