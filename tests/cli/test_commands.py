@@ -110,7 +110,7 @@ def test_version(call):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["nonsense"], "there is no command 'nonsense'; there are fit, predict"),
+        (["nonsense"], "there is no command 'nonsense'; the commands are fit, predict"),
         (["--nonsense"], "No such option"),
         (["datasets", "iris"], "'iris' is not one of 'breastcancer'"),
         (["datasets", "--nonsense"], "No such option"),

@@ -73,7 +73,7 @@ def test_the_file_decides_as_predict_does(call, train, tmp_path, scaling):
     assert call(*fit, "--scaling", scaling, "--model", path)[0] == 0
     code, out, err = call("export", path, graph)
     assert code == 0
-    assert err == f"The ONNX model is {graph}.\n"
+    assert err == f"Saved the ONNX model to {graph}.\n"
     for words in ("a, b, c", "label, scores", "no, so so, yes", str(graph.stat().st_size)):
         assert words in out
     assert call("predict", path, train, "--output", tmp_path / "p.csv")[0] == 0
@@ -104,7 +104,7 @@ def test_a_model_without_names_of_features(call, tmp_path):
     save_model(VotedKernelClassifier().fit(X, X[:, 0] > 0), tmp_path / "m")
     code, out, _ = call("export", tmp_path / "m", tmp_path / "m.onnx")
     assert code == 0
-    assert "2 features, which have no names" in out
+    assert "2 features without names" in out
 
 
 def test_errors_are_told_in_one_line_and_leave_nothing(call, model, train, tmp_path):
@@ -124,7 +124,7 @@ def test_errors_are_told_in_one_line_and_leave_nothing(call, model, train, tmp_p
     for args, words in [
         ((model, tmp_path), "is a folder"),
         ((model, tmp_path / "no" / "m.onnx"), "there is no folder"),
-        ((model, model), "is the model file; name another"),
+        ((model, model), "is the model file; give another path"),
         ((tmp_path / "none", graph), "No such file"),
         ((train, graph), "not a model file"),
         ((function, graph), "a model with Similarity cannot be exported: it calls a Python"),

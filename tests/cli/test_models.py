@@ -78,7 +78,7 @@ def test_fit_tells_what_it_fitted_and_saves_it(call, train, tmp_path):
     path = tmp_path / "m.safetensors"
     code, out, err = call("fit", train, "--target", "class", "--drop", "id", "--model", path)
     assert code == 0
-    assert f"The model is {path}." in err
+    assert f"Saved the model to {path}." in err
     model = load_model(path)
     assert model.feature_names_in_.tolist() == ["a", "b"]
     assert model.classes_.tolist() == ["no", "yes"]
@@ -323,7 +323,7 @@ def test_a_model_without_names_takes_columns_in_order(call, tmp_path):
     assert read_csv(out)[0]["name"] == "five"
     code, _, err = call("predict", model, data)
     assert code == 2
-    assert "5 columns beside those kept, and the model, which has no names of features" in err
+    assert "5 columns outside --keep, but the model takes 4" in err
 
 
 # -- inspect ------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def test_a_label_that_would_fill_the_memory(call, tmp_path):
     data = tmp_path / "new.csv"
     data.write_text("a,class\n1,x\n2,y\n3," + "z" * 5000 + "\n", encoding="utf-8")
     result = call("fit", data, "--target", "class", "--model", tmp_path / "m")
-    assert_one_line(result, "line 4: a class label of 5000 characters; 1000 are allowed.")
+    assert_one_line(result, "line 4: the class label has 5000 characters; at most 1000")
     assert files_in(tmp_path) == ["new.csv"]
 
 
@@ -446,7 +446,7 @@ BAD_TABLES = {
     "nul": (HEADER + "x,1,2,no\nx,1\0,2,no\n", "line 3: a NUL byte"),
     "quote": (HEADER + 'x,1,2,no\n"x,1,2,no\n', "line 3: unexpected end of data"),
     "not utf-8": ((HEADER + "x,1,2,no\n").encode() + b"\xff,1,2,no\n", "line 3: not UTF-8 text"),
-    "no column": ("id,a,class\nx,1,no\n", "there is no column 'b'; there are id, a, class"),
+    "no column": ("id,a,class\nx,1,no\n", "there is no column 'b'; the columns are id, a, class"),
 }
 
 
@@ -468,7 +468,7 @@ def test_bad_tables(call, model, tmp_path, name):
 @pytest.mark.parametrize(
     ("content", "args", "words"),
     [
-        (table(), ["--target", "klass"], "there is no column 'klass'; there are id, a, b, class"),
+        (table(), ["--target", "klass"], "no column 'klass'; the columns are id, a, b, class"),
         (table(), ["--target", "class", "--drop", "nr"], "there is no column 'nr'"),
         (table(), ["--target", "class"], "line 2: 'row 0' in column id is not a finite number"),
         (table(labels=("no", "no")), ["--target", "class", "--drop", "id"], "all 60 rows are of"),
@@ -481,7 +481,7 @@ def test_bad_tables(call, model, tmp_path, name):
         (
             table(),
             ["--target", "class", "--drop", "id", "--kernels", "cubic"],
-            "'cubic' is none",
+            "'cubic' is not a valid kernel",
         ),
         (table(), ["--target", "class", "--drop", "id", "--kernels", "polynomial:5-1"], "5-1' is"),
         (table(), ["--target", "class", "--drop", "id", "--kernels", "gaussian:-1"], "positive"),

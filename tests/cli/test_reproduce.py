@@ -64,7 +64,7 @@ def test_again_does_nothing_twice(done, capsys):
     before = (done / "records.jsonl").read_bytes()
     code, _, err = reproduce(capsys, done)
     assert code == 0
-    assert "5 of 5 units are recorded already" in err
+    assert "5 of 5 units are already recorded" in err
     assert (done / "records.jsonl").read_bytes() == before
 
 
@@ -182,7 +182,7 @@ def test_ctrl_c_leaves_a_report_and_goes_on_later(tmp_path, capsys, monkeypatch)
     monkeypatch.setattr(module, "run_units", stop_after_two)
     code, _, err = reproduce(capsys, tmp_path)
     assert code == 130
-    assert "goes on from here" in err.replace("\n", " ")
+    assert "Run the same command again to continue" in err.replace("\n", " ")
     assert (tmp_path / "report.html").is_file()
     monkeypatch.undo()
     assert len(read_records(tmp_path / "records.jsonl")) == 2

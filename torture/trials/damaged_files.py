@@ -18,8 +18,8 @@ N_MODELS, N_TABLES = 100_000, 10_000
 MEGABYTES = 400
 #: What a table can do wrong that is of no single line.
 OF_THE_FILE = re.compile(
-    r"the file is empty|there are no rows|all \d+ rows are of class|these are no class labels|"
-    r"there is no columns? |there is no column left|the fit|kernel"
+    r"the file is empty|there are no rows|all \d+ rows are of class|too many for class labels|"
+    r"there (?:is no column|are no columns) |there is no column left|the fit|kernel"
 )
 RUN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.spawn", "subprocess.", "socket.",
        "pickle.", "ctypes.dlopen", "builtins.input", "code.")  # fmt: skip

@@ -16,16 +16,17 @@ from votedkernels.datasets import CATALOGUE, DataFileError, DownloadError, load,
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    help="The folder to search first.",
+    help="Folder to search first.",
 )
-@click.option("--fetch", is_flag=True, help="Download what is not here into the user's cache.")
-@click.option("--check", is_flag=True, help="Read every file that is here and check its content.")
+@click.option("--fetch", is_flag=True, help="Download missing data sets into your cache folder.")
+@click.option("--check", is_flag=True, help="Read each file that was found and check its content.")
 @click.help_option(help="Show this message and exit.")
 def datasets(names: Sequence[str], data_dir: Path | None, fetch: bool, check: bool) -> None:
-    """List the data sets of the paper, where they are, and download them.
+    """List, download and check the data sets of the paper.
 
-    With [NAME]... only those, else all eleven. A data set is searched in --data-dir, in the folder
-    that the environment variable VOTEDKERNELS_DATA names, in the user's cache and in the package.
+    [NAME]... selects data sets; by default all eleven are listed. A data set is searched for in
+    --data-dir, in the folder named by the environment variable VOTEDKERNELS_DATA, in your cache
+    folder and in the package.
     """
     # Of all of them, ocr49 has no address; asked for by name, its error tells what to do.
     fetched = names or [name for name, facts in CATALOGUE.items() if facts.address]

@@ -15,22 +15,23 @@ from votedkernels.cli.console import messages, output, printable
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("onnx_path", metavar="OUTPUT", type=click.Path(path_type=Path))
-@click.option("--input-name", default="X", show_default=True, help="The name of the input.")
-@click.option("--no-scores", is_flag=True, help="Leave out the scores, and give labels only.")
+@click.option("--input-name", default="X", show_default=True, help="Name of the graph's input.")
+@click.option("--no-scores", is_flag=True, help="Output labels only, no scores.")
 @click.option(
     "--opset",
     type=click.IntRange(1),
-    help="The version of the ONNX operators; old runtimes need small ones.  "
-    "[default: the newest that skl2onnx knows]",
+    help="Version of the ONNX operators; old runtimes need a low one.  "
+    "[default: the newest that skl2onnx supports]",
 )
 @click.help_option(help="Show this message and exit.")
 def export(
     model: Path, onnx_path: Path, input_name: str, no_scores: bool, opset: int | None
 ) -> None:
-    """Write MODEL, a model file, as OUTPUT, an ONNX file that runs without Python.
+    """Convert a model file to ONNX, which runs without Python.
 
-    It takes rows of doubles, with the features in the order that is told, and gives labels and
-    scores. The scaling of the features is part of it. It needs pip install 'votedkernels[onnx]'.
+    MODEL is the model file, OUTPUT the ONNX file to write. The graph takes rows of doubles, with
+    the features in the order that this command prints, and returns labels and scores. It includes
+    the scaling of the features. This needs pip install 'votedkernels[onnx]'.
     """
     check_place(model, onnx_path)
     try:
@@ -47,17 +48,19 @@ def export(
     with writing_whole(onnx_path) as file:
         file.write(content)
     output().print(describe(exported, summary, len(content)))
-    messages().print(f"The ONNX model is {printable(onnx_path)}.", soft_wrap=True)
+    messages().print(f"Saved the ONNX model to {printable(onnx_path)}.", soft_wrap=True)
 
 
 def check_place(model: Path, onnx_path: Path) -> None:
     """Raise where a file could not be written, or the model would be lost, before the work."""
     if onnx_path.is_dir():
-        raise click.ClickException(f"{onnx_path} is a folder; name a file to write to.")
+        raise click.ClickException(f"{onnx_path} is a folder; give the path of a file.")
     if not onnx_path.parent.is_dir():
-        raise click.ClickException(f"{onnx_path}: there is no folder {onnx_path.parent}.")
+        raise click.ClickException(
+            f"{onnx_path}: there is no folder {onnx_path.parent}; create it first."
+        )
     if onnx_path.exists() and model.exists() and onnx_path.samefile(model):
-        raise click.ClickException(f"{onnx_path} is the model file; name another to write to.")
+        raise click.ClickException(f"{onnx_path} is the model file; give another path for OUTPUT.")
 
 
 def describe(exported: Any, summary: dict[str, Any], n_bytes: int) -> Table:
@@ -66,7 +69,7 @@ def describe(exported: Any, summary: dict[str, Any], n_bytes: int) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     names = summary["feature_names"]
-    width = f"{summary['n_features']} features, which have no names"
+    width = f"{summary['n_features']} features without names"
     rows = {
         "input": exported.graph.input[0].name,
         "columns": width if names is None else ", ".join(names),

@@ -38,60 +38,65 @@ MAX_LABEL = 1000
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--target", required=True, metavar="COLUMN", help="The column of class labels.")
+@click.option("--target", required=True, metavar="COLUMN", help="Column of class labels.")
 @click.option(
     "--model",
     "model_path",
     required=True,
     type=click.Path(path_type=Path),
-    help="The model file to write, by custom ending in .safetensors.",
+    help="Model file to write; the usual extension is .safetensors.",
 )
 @click.option(
     "--scaling",
     type=click.Choice(list(SCALERS)),
     default="standard",
     show_default=True,
-    help="How features are scaled; the model includes it.",
+    help="How to scale the features; the scaling is saved with the model.",
 )
 @click.option(
     "--kernels",
     "specs",
     multiple=True,
     metavar="KIND",
-    help=f"Kernels that may vote: {HELP}; may be given several times.  "
-    "[default: polynomial:1-3 and gaussian]",
+    help=f"Kernels that may vote: {HELP}; repeatable.  [default: polynomial:1-3 and gaussian]",
 )
 @click.option(
     "--complexity-penalty",
     type=click.FloatRange(0),
-    help=f"The price of a kernel's complexity.  [default: {DEFAULTS['complexity_penalty']}]",
+    help=f"Penalty on the complexity of the kernels.  [default: {DEFAULTS['complexity_penalty']}]",
 )
 @click.option(
     "--l1-penalty",
     type=click.FloatRange(0),
-    help=f"The price of any weight.  [default: {DEFAULTS['l1_penalty']}]",
+    help=f"Penalty on every weight.  [default: {DEFAULTS['l1_penalty']}]",
 )
-@click.option("--cv", is_flag=True, help="Choose the penalties by five-fold cross-validation.")
+@click.option("--cv", is_flag=True, help="Choose both penalties by five-fold cross-validation.")
 @click.option(
-    "--drop", multiple=True, metavar="COLUMN", help="Not a feature; may be given several times."
+    "--drop", multiple=True, metavar="COLUMN", help="Column that is not a feature; repeatable."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For the folds.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed for the folds.",
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
-    help="Seconds, for the whole fit.",
+    help="Time limit for the whole fit, in seconds.",
 )
 @click.option(
     "--allow-empty",
     is_flag=True,
-    help="Save the model even if no kernel got a weight, so that it predicts one class only.",
+    help="Save the model even if no kernel got a weight and it always predicts the same class.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Threads, or with --cv processes.",
+    help="Number of threads, or of processes with --cv.",
 )
 @click.help_option(help="Show this message and exit.")
 def fit(
@@ -109,13 +114,13 @@ def fit(
     allow_empty: bool,
     jobs: int,
 ) -> None:
-    """Fit a model on DATA, a table, and save it.
+    """Fit a model to a table and save it.
 
-    DATA is a .csv or .parquet file, or - for CSV from standard input, with a row for each sample
-    and names of columns. Every column but --target and those of --drop is a feature, a number.
+    DATA is a .csv or .parquet file, or - for CSV from standard input. It has one row per sample
+    and named columns. Every column except --target and --drop is a feature and must be numeric.
     """
     if cv and (complexity_penalty is not None or l1_penalty is not None):
-        raise click.UsageError("--cv chooses the penalties; leave them out, or leave out --cv.")
+        raise click.UsageError("--cv chooses the penalties; drop the penalty options or drop --cv.")
     check_place(model_path)
     shared: dict[str, Any] = {
         "kernels": families_of(specs) if specs else None,
@@ -150,15 +155,15 @@ def fit(
         )
     save_model(model, model_path)
     output().print(describe_fit(model, classifier, X, y, seconds))
-    messages().print(f"The model is {printable(model_path)}.", soft_wrap=True)
+    messages().print(f"Saved the model to {printable(model_path)}.", soft_wrap=True)
 
 
 def check_place(path: Path) -> None:
     """Raise where a file could not be written, before the work."""
     if path.is_dir():
-        raise click.ClickException(f"{path} is a folder; name a file to write the model to.")
+        raise click.ClickException(f"{path} is a folder; give the path of a file for the model.")
     if not path.parent.is_dir():
-        raise click.ClickException(f"{path}: there is no folder {path.parent}.")
+        raise click.ClickException(f"{path}: there is no folder {path.parent}; create it first.")
 
 
 def read_training(
@@ -179,8 +184,8 @@ def read_training(
                 raise DataFileError(f"{table.name}, {table.unit} {place}: {missing(target)}")
             if isinstance(label, str) and len(label) > MAX_LABEL:
                 raise DataFileError(
-                    f"{table.name}, {table.unit} {place}: a class label of {len(label)} "
-                    f"characters; {MAX_LABEL} are allowed."
+                    f"{table.name}, {table.unit} {place}: the class label has {len(label)} "
+                    f"characters; at most {MAX_LABEL} are allowed."
                 )
             labels.append(label)
     if not all(isinstance(label, str | int | float) for label in labels):
@@ -189,17 +194,18 @@ def read_training(
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) > max(MANY, len(y) // 2):
         raise DataFileError(
-            f"{table.name}: column {target} has {len(classes)} different values in {len(y)} rows; "
-            "these are no class labels."
+            f"{table.name}: column {target} has {len(classes)} different values in {len(y)} rows, "
+            "too many for class labels; use another column as --target."
         )
     if len(classes) < 2:
         raise DataFileError(
-            f"{table.name}: all {len(y)} rows are of class {classes[0]}; there must be two classes."
+            f"{table.name}: all {len(y)} rows are of class {classes[0]}; at least two classes are "
+            "needed."
         )
     if counts.min() < folds:
         raise DataFileError(
-            f"{table.name}: class {classes[counts.argmin()]} has {counts.min()} rows, and --cv "
-            f"needs {folds} of each."
+            f"{table.name}: class {classes[counts.argmin()]} has {counts.min()} rows, but --cv "
+            f"needs {folds} of each class."
         )
     return names, np.concatenate([piece.numbers for piece in pieces]), y
 

@@ -16,13 +16,13 @@ from votedkernels import __version__
 from votedkernels._system.atomic_files import NO_ROOM
 
 COMMANDS = {
-    "fit": "Fit a model on DATA, a table, and save it.",
-    "predict": "Decide on every row of DATA, a table, by MODEL, a file that 'fit' has written.",
-    "inspect": "Tell what MODEL, a model file, holds.",
-    "export": "Write MODEL, a model file, as OUTPUT, an ONNX file that runs without Python.",
-    "datasets": "List the data sets of the paper, where they are, and download them.",
-    "reproduce": "Repeat the paper's experiments and say which of its claims hold.",
-    "report": "Write the report of RECORDS, files that 'reproduce' has written.",
+    "fit": "Fit a model to a table and save it.",
+    "predict": "Classify each row of a table with a saved model.",
+    "inspect": "Show what a model file contains.",
+    "export": "Convert a model file to ONNX, which runs without Python.",
+    "datasets": "List, download and check the data sets of the paper.",
+    "reproduce": "Repeat the paper's experiments and report which of its claims hold.",
+    "report": "Write a report from files of records written by 'reproduce'.",
 }
 """The commands, each the function of its name in the module of its name, and what they do."""
 
@@ -42,7 +42,7 @@ class _Lazy(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}")
+            ctx.fail(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -55,7 +55,7 @@ class _Lazy(click.Group):
 @click.help_option(help="Show this message and exit.")
 @click.pass_context
 def votedkernels(ctx: click.Context) -> None:
-    """A sparse vote of kernels, each family paying for its complexity."""
+    """Sparse votes of kernels, with a penalty on the complexity of each kernel."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

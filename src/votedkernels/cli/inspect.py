@@ -14,13 +14,13 @@ from votedkernels.cli.console import output, printable
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.help_option(help="Show this message and exit.")
 def inspect(model: Path, as_json: bool) -> None:
-    """Tell what MODEL, a model file, holds.
+    """Show what a model file contains.
 
-    Its classes, features, scaling, kernels and their share in the vote, the proved gap, and the
-    versions that wrote it. The content is checked against its digest.
+    The summary of MODEL lists classes, features, scaling, kernels with their shares of the vote,
+    the proved gap, and the versions that wrote the file. The content is checked against its digest.
     """
     summary = read_summary(model)
     if as_json:

@@ -22,7 +22,7 @@ def families_of(specs: Sequence[str]) -> list[Any]:
         elif spec in ("polynomial", "gaussian"):
             families.append(Polynomial() if kind == "polynomial" else Gaussian())
         else:
-            raise click.BadParameter(f"{spec!r} is none of {HELP}.")
+            raise click.BadParameter(f"{spec!r} is not a valid kernel; use {HELP}.")
     return families
 
 
@@ -32,7 +32,7 @@ def _family(spec: str, kind: str, values: str) -> Any:
             return Gaussian(tuple(float(value) for value in values.split(",")))
         return Polynomial(tuple(degree for part in values.split(",") for degree in _degrees(part)))
     except ValueError:
-        raise click.BadParameter(f"{spec!r} is none of {HELP}.") from None
+        raise click.BadParameter(f"{spec!r} is not a valid kernel; use {HELP}.") from None
 
 
 def _degrees(part: str) -> range:

@@ -34,22 +34,25 @@ from votedkernels.estimators._voting import classes_of
     type=click.Path(path_type=Path, allow_dash=True),
     default=STANDARD,
     show_default=True,
-    help="The .csv or .parquet file to write, or - for CSV to standard output.",
+    help="The .csv or .parquet file to write, or - for CSV on standard output.",
 )
 @click.option(
-    "--keep", multiple=True, metavar="COLUMN", help="Copied too; may be given several times."
+    "--keep", multiple=True, metavar="COLUMN", help="Column to copy to the result; repeatable."
 )
 @click.help_option(help="Show this message and exit.")
 def predict(model: Path, data: Path, output: Path, keep: Sequence[str]) -> None:
-    """Decide on every row of DATA, a table, by MODEL, a file that 'fit' has written.
+    """Classify each row of a table with a saved model.
 
-    DATA is a .csv or .parquet file, or - for CSV from standard input. Columns are found by name,
-    and others than the model's are ignored. The result has a column prediction and one of
-    decision, or one for each class, after those of --keep.
+    MODEL is a model file. DATA is a .csv or .parquet file, or - for CSV from standard input.
+    Columns are matched by name; columns that the model does not use are ignored. The result has
+    the --keep columns, then prediction, then decision (with more than two classes, one decision
+    column per class).
     """
     file_kind(output)
     if output != STANDARD and not output.parent.is_dir():
-        raise click.ClickException(f"{output}: there is no folder {output.parent}.")
+        raise click.ClickException(
+            f"{output}: there is no folder {output.parent}; create it first."
+        )
     loaded = load_model(model)
     with open_table(data) as table:
         features = find_features(loaded, table, keep)
@@ -67,14 +70,16 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     """Return the columns that the model takes, in its order."""
     check_names(table, keep)
     if not hasattr(model, "n_features_in_"):
-        raise click.ClickException("the model takes strings, and this command knows numbers only.")
+        raise click.ClickException(
+            "the model takes strings, but this command reads numbers; use load_model in Python."
+        )
     names = getattr(model, "feature_names_in_", None)
     if names is None:  # fitted on an array, in Python
         features = [name for name in table.columns if name not in keep]
         if len(features) != model.n_features_in_:
             raise DataFileError(
-                f"{table.name}: {count(len(features), 'column')} beside those kept, and the model, "
-                f"which has no names of features, takes {model.n_features_in_}."
+                f"{table.name}: {count(len(features), 'column')} outside --keep, but the model "
+                f"takes {model.n_features_in_}; it has no feature names, so the numbers must agree."
             )
         return features
     features = [str(name) for name in names]
@@ -96,7 +101,9 @@ def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
     columns = [*keep, "prediction", *votes]
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
-        raise click.BadParameter(f"the result would have two columns named {repeated[0]!r}.")
+        raise click.BadParameter(
+            f"the result would have two columns named {repeated[0]!r}; change --keep."
+        )
     return columns
 
 

@@ -20,11 +20,11 @@ from votedkernels.experiments.report import write_report
 )
 @click.help_option(help="Show this message and exit.")
 def report(records: Sequence[Path], output: Path) -> None:
-    """Write the report of RECORDS, files that 'reproduce' has written.
+    """Write a report from files of records written by 'reproduce'.
 
-    Tables, statistics, statements and pictures are computed anew from the records.
+    All tables, statistics, verdicts and figures are recomputed from RECORDS.
     """
     output.mkdir(parents=True, exist_ok=True)
     with messages().status("writing the report"):
         write_report(list(records), output)
-    messages().print(f"The report is {printable(output / 'report.html')}.", soft_wrap=True)
+    messages().print(f"Wrote the report to {printable(output / 'report.html')}.", soft_wrap=True)

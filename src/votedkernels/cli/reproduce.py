@@ -33,8 +33,7 @@ RECORDS = "records.jsonl"
     "scalings",
     type=click.Choice(list(SCALINGS)),
     multiple=True,
-    help="How features are scaled, by the training folds; may be given several times.  "
-    "[default: range]",
+    help="How to scale the features, fitted on the training folds; repeatable.  [default: range]",
 )
 @click.option(
     "--seeds",
@@ -48,23 +47,29 @@ RECORDS = "records.jsonl"
     "names",
     type=click.Choice(sorted(DATASETS)),
     multiple=True,
-    help="Only this data set; may be given several times.",
+    help="Run only this data set; repeatable.",
 )
 @click.option(
     "--algorithm",
     "algorithms",
     multiple=True,
     metavar="NAME",
-    help="Only this algorithm; may be given several times.",
+    help="Run only this algorithm; repeatable.",
 )
-@click.option("--peers", is_flag=True, help="Other classifiers, on standardised features, instead.")
 @click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side."
+    "--peers", is_flag=True, help="Run other classifiers instead, on standardised features."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of parallel processes.",
 )
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    help="The folder to search for data first.",
+    help="Folder to search for data first.",
 )
 @click.option(
     "--output",
@@ -85,17 +90,19 @@ def reproduce(
     data_dir: Path | None,
     output: Path,
 ) -> None:
-    """Repeat the paper's experiments and say which of its claims hold.
+    """Repeat the paper's experiments and report which of its claims hold.
 
-    Every run of every algorithm is recorded when it ends. A run that was stopped, by Ctrl-C or by
-    force, goes on where it was when the same command is given again.
+    Each run of each algorithm is recorded when it ends. After an interruption, by Ctrl-C or by
+    force, the same command continues where it stopped.
     """
     if peers:
         family, scalings = "peers", ("standard",)
     known = list(algorithms_of(family))
     for name in algorithms:
         if name not in known:
-            raise click.BadParameter(f"{name!r}; there are {', '.join(known)}.")
+            raise click.BadParameter(
+                f"there is no algorithm {name!r}; the algorithms are {', '.join(known)}."
+            )
     units = [
         unit
         for scaling in scalings or ("range",)
@@ -111,13 +118,13 @@ def reproduce(
         if path.stat().st_size:
             write_report([path], output)
         messages().print(
-            "Stopped; what is done is recorded, and reported in "
-            f"{printable(output / 'report.html')}. The same command goes on from here.",
+            "Stopped. Finished runs are recorded; the report on them is "
+            f"{printable(output / 'report.html')}. Run the same command again to continue.",
             soft_wrap=True,
         )
         raise click.Abort from None
     write_report([path], output)
-    messages().print(f"The report is {printable(output / 'report.html')}.", soft_wrap=True)
+    messages().print(f"Wrote the report to {printable(output / 'report.html')}.", soft_wrap=True)
 
 
 def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:
@@ -135,7 +142,7 @@ def run_with_progress(
     console = messages()
     waiting = sum(unit.key not in file.keys for unit in units)
     if waiting < len(units):
-        console.print(f"{len(units) - waiting} of {len(units)} units are recorded already.")
+        console.print(f"{len(units) - waiting} of {len(units)} units are already recorded.")
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
     )  # fmt: skip

@@ -70,7 +70,7 @@ def file_kind(path: Path) -> str:
     if kind not in ("csv", "parquet"):
         raise click.ClickException(
             f"{path}: the extension {path.suffix!r} is not known; use .csv or .parquet, or - for "
-            "CSV from standard input or to standard output."
+            "CSV on standard input or output."
         )
     return kind
 
@@ -301,8 +301,8 @@ def check_names(table: Table, names: Sequence[str]) -> None:
     if unknown:
         shown = ", ".join(map(quoted, unknown[:10])) + (", ..." if len(unknown) > 10 else "")
         there = ", ".join(table.columns[:10]) + (", ..." if len(table.columns) > 10 else "")
-        what = "column" if len(unknown) == 1 else "columns"
-        raise DataFileError(f"{table.name}: there is no {what} {shown}; there are {there}.")
+        what = "is no column" if len(unknown) == 1 else "are no columns"
+        raise DataFileError(f"{table.name}: there {what} {shown}; the columns are {there}.")
 
 
 def is_number(field: str) -> bool:
