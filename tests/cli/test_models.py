@@ -366,7 +366,7 @@ def test_fit_and_predict_print_nothing_that_could_change_the_terminal(call, tmp_
     data.write_text(f"a,{HOSTILE}\n1,2\n", encoding="utf-8")
     code, _, err = call("predict", path, data)
     assert code == 2
-    assert "there are a, \\x1b[31m[/b]." in err
+    assert "the columns are a, \\x1b[31m[/b]." in err
     assert "\x1b" not in out + err
 
 
