@@ -1,8 +1,8 @@
-"""Voted kernels next to SVC and the norm-1 SVM, on two real data sets, tuned alike.
+"""Compare voted kernels with SVC and the norm-1 SVM on two real data sets.
 
-Each model gets the same pipeline, the same outer folds, the same inner cross-validation and the
-same number of candidates. Prints a table and writes ``demo.png``; needs no network.
-Run it with ``make demo``.
+All models are tuned in the same way: each gets the same pipeline, the same outer folds, the same
+inner cross-validation and the same number of candidates. The script prints a table and writes
+``demo.png``. It needs no network. Run it with ``make demo``.
 """
 
 import argparse
@@ -31,15 +31,15 @@ OUTER_FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 INNER_FOLDS = StratifiedKFold(3, shuffle=True, random_state=1)
 N_TIMED_ROWS = 10_000
 
-# Twelve candidates for each model. The strongest regularisation comes first, because a grid
-# search gives ties to the candidate it met first. Widths are multiples of gamma="scale", which
-# for standardised features is 1 / n_features.
+# Twelve candidates per model. The strongest regularisation comes first, because a grid search
+# resolves ties in favour of the first candidate. Widths are multiples of gamma="scale", which is
+# 1 / n_features for standardised features.
 WIDTHS = (0.1, 0.3, 1.0)
 PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4)
 
 
 def candidates(n_features):
-    """Name, estimator and grid of the models that are compared."""
+    """Return name, estimator and grid of each model."""
     voted = {
         "votedkernelclassifier__complexity_penalty": (1e-2, 1e-3, 1e-4),
         "votedkernelclassifier__l1_penalty": PENALTIES,
@@ -73,7 +73,7 @@ def candidates(n_features):
 
 @dataclass
 class Score:
-    """One model on one data set: means over the outer folds, but the largest gap of any."""
+    """One model on one data set: means over the outer folds, but the largest gap."""
 
     data_set: str
     model: str
@@ -86,7 +86,7 @@ class Score:
 
 
 def score(data_set, model, estimator, grid, X, y, note):
-    """Tune on each training part, measure on the test part."""
+    """Tune on the training part of each outer fold and measure on its test part."""
     errors, supports, times, gaps, masses = [], [], [], [], []
     for fold, (train, test) in enumerate(OUTER_FOLDS.split(X, y), start=1):
         note(f"{data_set}: {model}, fold {fold} of {OUTER_FOLDS.n_splits}")
@@ -109,13 +109,13 @@ def score(data_set, model, estimator, grid, X, y, note):
     )
     if gaps:
         result.relative_gap = max(gaps)
-        # One name each: with a tuned width the kernel differs from fold to fold.
+        # These are the names of the last fold: with a tuned width, kernels differ between folds.
         result.mass = dict(zip(fitted.kernel_names_, np.mean(masses, axis=0), strict=True))
     return result
 
 
 def prediction_time(fitted, rows):
-    """Seconds to predict many rows on one thread, as SVC does, the best of five."""
+    """Return the seconds to predict many rows on one thread, as SVC does; the best of five."""
     rows = np.resize(rows, (N_TIMED_ROWS, rows.shape[1]))
     times = []
     with threadpool_limits(1):
@@ -177,7 +177,7 @@ def draw(scores, path):
 
 
 def draw_comparison(axes, scores):
-    """Error against support vectors: to the left is sparser, below is better."""
+    """Plot error against support vectors: further left is sparser, lower is better."""
     markers = dict(zip(DATA_SETS, "os^D", strict=False))
     models = list(dict.fromkeys(s.model for s in scores))
     for s in scores:
@@ -204,7 +204,7 @@ def draw_comparison(axes, scores):
 
 
 def draw_mass(axes, scores):
-    """Share of each degree in the vote of polynomials."""
+    """Plot the share of each degree in the vote of polynomials."""
     voted = [s for s in scores if s.model == "vote of polynomials"]
     for index, s in enumerate(voted):
         degrees = np.arange(1, len(s.mass) + 1)
@@ -219,7 +219,7 @@ def draw_mass(axes, scores):
 
 
 def draw_boundary(axes):
-    """Two moons, the boundary, and the few points that vote."""
+    """Plot two moons, the decision boundary and the few points that vote."""
     X, y = make_moons(200, noise=0.2, random_state=0)
     model = VotedKernelClassifier(
         [Polynomial(degrees=(1, 2, 3)), Gaussian(gammas=(0.3, 1.0, 3.0))],
@@ -246,7 +246,7 @@ def draw_boundary(axes):
 
 
 def report_progress(total):
-    """Make a function that tells what is being done: one changing line on a terminal."""
+    """Return a function that reports progress; on a terminal it overwrites a single line."""
     done = 0
     is_terminal = sys.stderr.isatty()
 

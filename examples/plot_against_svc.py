@@ -2,8 +2,8 @@
 Accuracy and size, next to SVC
 ==============================
 
-Both learn ``f(x)`` as a sum over support vectors. ``SVC`` keeps every row on or inside the margin;
-the vote pays for each weight, and keeps few. Each point of the picture is one model.
+Both methods learn ``f(x)`` as a sum over support vectors. ``SVC`` keeps every row on or inside the
+margin. The vote pays for each weight and keeps only a few. Each point in the figure is one model.
 """
 
 import matplotlib.pyplot as plt
@@ -16,21 +16,22 @@ from sklearn.svm import SVC
 from votedkernels import Gaussian, VotedKernelClassifier
 from votedkernels.datasets import load_breastcancer, load_ionosphere
 
-WIDTH = 0.3  # in multiples of gamma="scale", the same for both
+WIDTH = 0.3  # in multiples of gamma="scale"; the same for both methods
 PENALTIES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
 # %%
-# The vote has fewer support vectors: a fifth on breastcancer, where it makes as many errors as
-# ``SVC``, and about two thirds on ionosphere, where with this one kernel it makes more.
+# The vote has fewer support vectors. On breastcancer it has a fifth as many and makes as many
+# errors as ``SVC``. On ionosphere it has about two thirds as many and, with this one kernel, makes
+# more errors.
 #
-# Three folds; the kernel is the same Gaussian for both, so that the difference is in how weights
-# are paid for.
+# The means are over three folds. Both methods use the same Gaussian kernel, so they differ only in
+# how they penalise weights.
 
 
 def sizes_and_errors(models, X, y):
-    """Return the means over folds of the numbers of support vectors and of the test errors."""
+    """Return the mean number of support vectors and the mean test error of each model."""
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     results = np.zeros((len(models), 2))
     for train, test in folds.split(X, y):
@@ -47,7 +48,7 @@ data_sets = {"ionosphere": load_ionosphere, "breastcancer": load_breastcancer}
 figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 for ax, (name, load) in zip(panels, data_sets.items(), strict=True):
     X, y = load(return_X_y=True)
-    gamma = WIDTH / X.shape[1]  # of standardised features
+    gamma = WIDTH / X.shape[1]  # for standardised features
     machines = [SVC(C=cost, gamma=gamma) for cost in COSTS]
     votes = [
         VotedKernelClassifier(

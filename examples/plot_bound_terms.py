@@ -2,8 +2,8 @@
 The terms of the guarantee
 ==========================
 
-``generalization_bound`` bounds the probability of error on new rows. Its terms are stacked here,
-next to the test error, as the sample grows. A bound of 1 or more says nothing.
+``generalization_bound`` returns a bound on the probability of error on new rows. The figure stacks
+its terms, next to the test error, as the sample grows. A bound of 1 or more says nothing.
 """
 
 import matplotlib.pyplot as plt
@@ -17,27 +17,27 @@ SAMPLE_SIZES = (1_000, 4_000, 16_000, 64_000)
 N_TEST = 50_000
 
 # %%
-# Two problems: one whose classes lie far apart, and the waveform problem, whose classes overlap.
-# Every row is scaled to length one by itself, so that the radius is known; a scaler that is fitted
-# on the sample would void the guarantee.
+# There are two problems. In the first the classes lie far apart; in the waveform problem they
+# overlap. Each row is scaled to length one on its own, so the radius is known. A scaler that is
+# fitted on the sample would void the guarantee.
 
 
 def far_apart(n, seed):
-    """Two clouds in four dimensions, on opposite sides of the origin."""
+    """Return two clouds in four dimensions, on opposite sides of the origin."""
     corners = [[-1.0] * 4, [1.0] * 4]
     X, y = make_blobs(n, centers=corners, cluster_std=0.7, random_state=seed)
     return normalize(X), y
 
 
 def waveform(n, seed):
-    """Noisy waves, each row less its own mean."""
+    """Return noisy waves, with the mean of each row subtracted."""
     X, y = make_waveform(n, random_state=seed)
     return normalize(X - X.mean(axis=1, keepdims=True)), y
 
 
 # %%
-# One simple kernel and a large ``l1_penalty``, which keeps the sum of the weights small and so the
-# margins wide.
+# The model uses one simple kernel and a large ``l1_penalty``. This keeps the sum of the weights
+# small and so the margins wide.
 
 
 def bounds_and_errors(draw):
@@ -57,8 +57,8 @@ def bounds_and_errors(draw):
 
 
 # %%
-# The bound falls as the sample grows. Most of what lies above the margin error is confidence, which
-# pays for all the votes that could have been learnt.
+# The bound falls as the sample grows. Most of what lies above the margin error is the confidence
+# term, which covers all the votes that could have been learnt.
 
 problems = {"Classes far apart": far_apart, "Waveform: classes overlap": waveform}
 figure, panels = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True, layout="constrained")
@@ -67,7 +67,7 @@ for ax, (title, draw) in zip(panels, problems.items(), strict=True):
     BoundDisplay.from_bounds(bounds, errors=errors, ax=ax)
     ax.set_title(title)
     print(f"{title}, {bounds[-1].n_samples} rows: test error {errors[-1]:.4f}\n{bounds[-1]}\n")
-panels[0].get_legend().remove()  # the colours are the same
+panels[0].get_legend().remove()  # both panels use the same colours
 panels[1].set_ylabel("")
 panels[0].set_ylim(0, 1.75)
 plt.show()

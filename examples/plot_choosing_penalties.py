@@ -3,7 +3,7 @@ Choosing the penalties by cross-validation
 ==========================================
 
 ``VotedKernelClassifierCV`` solves the whole grid of penalties in each fold, by hot restarts. The
-heat map shows what it found.
+heat map shows the result.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +19,9 @@ X = StandardScaler().fit_transform(X)
 # The one-standard-error rule
 # ---------------------------
 #
-# Scores of folds are noisy, and the best one is best partly by luck. ``prefer="sparse"`` takes the
-# model with the fewest support vectors among all whose mean score is within one standard error of
-# the best.
+# Scores of folds are noisy, and the best mean score is partly luck. ``prefer="sparse"`` considers
+# all models whose mean score is within one standard error of the best, and takes the one with the
+# fewest support vectors.
 
 model = VotedKernelClassifierCV(
     Polynomial(degrees=(1, 2, 3)),
@@ -34,8 +34,8 @@ print(f"chosen: {model.best_params_}, score {model.best_score_:.3f}")
 print(f"best score of all: {model.cv_results_['mean_test_score'].max():.3f}")
 
 # %%
-# The solid frame is the choice, the dashed one the best score. Next to the scores are the numbers
-# of support vectors: to the upper right, where penalties are large, models are small.
+# The solid frame marks the choice, the dashed frame the best score. The right panel shows the
+# numbers of support vectors: models are small at the upper right, where penalties are large.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 4.8), layout="constrained")
 PenaltyGridDisplay.from_estimator(model, ax=left)

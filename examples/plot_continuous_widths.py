@@ -2,8 +2,8 @@
 Every width of a range
 ======================
 
-A grid of widths is a guess. ``ContinuousGaussian`` lets every real width between two ends vote,
-and its certificate holds for all of them. So one can tell what a grid loses.
+A grid of widths is a guess. ``ContinuousGaussian`` lets every real width between two limits vote,
+and its certificate holds for all of them. So you can measure what a grid loses.
 """
 
 import matplotlib.pyplot as plt
@@ -17,13 +17,13 @@ SETTINGS = {"complexity_penalty": 0.0, "l1_penalty": 1e-2}
 LOW, HIGH = 0.01, 100.0
 
 # %%
-# The continuum, certified.
+# Fit the continuum, with its certificate.
 
 continuum = VotedKernelClassifier(ContinuousGaussian(LOW, HIGH), **SETTINGS).fit(X, y)
 print(f"objective {continuum.objective_:.6f}, no vote below {continuum.dual_bound_:.6f}")
 
 # %%
-# Grids over the same range, finer and finer.
+# Fit finer and finer grids over the same range.
 
 grid_sizes = (2, 3, 5, 9, 17, 33, 65)
 losses = []
@@ -34,8 +34,8 @@ for size in grid_sizes:
     print(f"{size:3} widths: {100 * losses[-1]:.3f} % above the continuum")
 
 # %%
-# Left, the widths that got a weight, between the grid lines of nine widths. Right, what a grid
-# loses.
+# The left panel shows the widths that got a weight; dotted lines mark a grid of nine widths. The
+# right panel shows what a grid loses.
 
 family = continuum.kernels_[0]
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

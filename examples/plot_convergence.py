@@ -2,9 +2,10 @@
 The solvers against the clock
 =============================
 
-Objective and dual bound of four solvers, and the gap between them. Column generation and
-coordinate descent close it; so does the whole linear program, later. The coordinate descent that
-the paper prints stalls, because its rule sees no step where several weights must move at once.
+The figure shows the objective and the dual bound of four solvers, and the gap between them. Column
+generation and coordinate descent close the gap; the whole linear program does so too, but later.
+The coordinate descent printed in the paper stalls: where several weights must move at once, its
+rule finds no step.
 """
 
 import matplotlib.pyplot as plt
@@ -13,15 +14,15 @@ from votedkernels import ConvergenceDisplay, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
 
 # %%
-# Waveform data, 400 rows, polynomial kernels of degree 1 to 10.
+# The data are 400 rows of waveform data; the kernels are polynomials of degree 1 to 10.
 
 X, y = make_waveform(400, random_state=0)
 X = (X - X.mean(axis=0)) / X.std(axis=0) / X.shape[1] ** 0.5
 model = VotedKernelClassifier(Polynomial(gamma=1.0), complexity_penalty=1e-3, l1_penalty=1e-4)
 
 # %%
-# A full symbol at the end is a proof: the gap is within ``tol``. An open one says that the solver
-# stopped short of it.
+# A filled symbol at the end of a curve is a proof: the gap is within ``tol``. An open symbol means
+# that the solver stopped before that.
 
 figure, (above, below) = plt.subplots(2, 1, figsize=(8, 7.5), sharex=True, layout="constrained")
 display = ConvergenceDisplay.from_estimator(
@@ -33,12 +34,12 @@ display = ConvergenceDisplay.from_estimator(
     ax=above,
 )
 display.plot(below, kind="gap")
-below.get_legend().remove()  # the colours are those above
+below.get_legend().remove()  # both panels use the same colours
 above.set_xlabel("")
 plt.show()
 
 # %%
-# The same in numbers.
+# Here are the same results as numbers.
 
 for solver, seconds, gaps, reason in zip(
     display.solvers, display.seconds, display.relative_gaps, display.stop_reasons, strict=True

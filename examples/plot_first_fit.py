@@ -2,13 +2,14 @@
 A first fit and its certificate
 ===============================
 
-Fit a vote over polynomial kernels, look at the proof that it is optimal, and at the kernels that
-got weight.
+This example fits a vote over polynomial kernels. It then looks at the proof that the vote is
+optimal, and at the kernels that got weight.
 """
 
 # %%
-# The data are radar returns from the ionosphere, 351 rows of 34 features, which come with the
-# package. Scale the features first: kernels of high degree make large numbers of large features.
+# The data are radar returns from the ionosphere: 351 rows with 34 features. They come with the
+# package. Scale the features first, because kernels of high degree turn large features into very
+# large numbers.
 
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
@@ -33,9 +34,9 @@ print(f"support vectors  {len(model.support_)} of {len(X_train)} rows")
 # The certificate
 # ---------------
 #
-# ``objective_`` is the value of the model. ``dual_bound_`` is a number that no vote over these
-# kernels and centres can go below, recomputed from the data whatever the solver said. What lies
-# between them is all that could be gained by searching on.
+# ``objective_`` is the objective value of the model. No vote over these kernels and centres can
+# have a value below ``dual_bound_``, which is recomputed from the data whatever the solver reports.
+# So the gap between the two is the most that a longer search could gain.
 
 print(f"objective   {model.objective_:.10f}")
 print(f"dual bound  {model.dual_bound_:.10f}")
@@ -45,8 +46,8 @@ print(f"gap         {model.dual_gap_:.1e}, {model.stop_reason_}")
 # Where the weight went
 # ---------------------
 #
-# The mass of a kernel is the sum of the absolute weights it got. Richer kernels pay more, and the
-# richest got little.
+# The mass of a kernel is the sum of its absolute weights. Richer kernels cost more, and the richest
+# got little mass.
 
 KernelMassDisplay.from_estimator(model)
 plt.show()

@@ -2,9 +2,9 @@
 Complex kernels without overfitting
 ===================================
 
-A vote may be offered kernels of high degree and still generalise, because each pays for its
-complexity. Here polynomials of degree 1 to 10 are offered for waveform data, with a small and a
-large complexity penalty, and next to them the tenth degree alone.
+A vote can use kernels of high degree and still generalise, because each kernel pays for its
+complexity. This example fits polynomials of degree 1 to 10 to waveform data, with a small and a
+large complexity penalty. For comparison it fits degree 10 alone.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ X, y = make_waveform(300, random_state=0)
 X_test, y_test = make_waveform(5_000, random_state=1)
 
 # %%
-# With a penalty of almost nothing, every degree from three to ten takes part. With a larger one,
+# With a penalty close to zero, every degree from three to ten takes part. With a larger penalty,
 # nearly all the mass is on degrees two and three, the test error is lower, and there are half as
 # many support vectors.
 
@@ -35,7 +35,7 @@ for name, (degrees, penalty) in offers.items():
     print(f"{name}: test error {error:.3f}, {len(models[name].support_)} support vectors")
 
 # %%
-# The price of a weight is ``complexity_penalty`` times the complexity of its kernel, plus
+# The price per unit of weight is ``complexity_penalty`` times the complexity of the kernel, plus
 # ``l1_penalty``. The complexities grow fast with the degree.
 
 large = models["degrees 1 to 10, large penalty"]
@@ -43,7 +43,7 @@ for name, complexity in zip(large.kernel_names_, large.complexities_, strict=Tru
     print(f"{name:24}{complexity:12.3g}")
 
 # %%
-# The masses of the two votes, each on its own scale.
+# The figure shows the masses of the two votes, each on its own scale.
 
 figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
 for ax, name in zip(panels, list(offers)[:2], strict=True):

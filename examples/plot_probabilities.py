@@ -2,8 +2,8 @@
 Probabilities by calibration
 ============================
 
-The vote has a sign and a size, and no probabilities. scikit-learn's ``CalibratedClassifierCV``
-learns them from votes on rows that were held out.
+The vote has a sign and a size, but it is not a probability. scikit-learn's
+``CalibratedClassifierCV`` learns probabilities from votes on held-out rows.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ X, y = make_waveform(600, random_state=0)
 X_test, y_test = make_waveform(10_000, random_state=1)
 
 # %%
-# A sigmoid of the vote, fitted in five folds, and the same by isotonic regression.
+# Calibrate in five folds, by a sigmoid of the vote and by isotonic regression.
 
 vote = VotedKernelClassifier(Polynomial(degrees=(1, 2, 3)), complexity_penalty=1e-2)
 calibrated = {
@@ -29,9 +29,9 @@ for method, model in calibrated.items():
     print(f"{method}: Brier score {brier:.4f}")
 
 # %%
-# Of the rows that were given a probability, the share that had the class: near the diagonal they
-# can be taken at their word. The dashed curve takes the vote itself, brought from between -1 and +1
-# to between 0 and 1, for a probability.
+# For rows with similar predicted probabilities, the figure shows the share that belongs to the
+# class. Near the diagonal you can take the probabilities at face value. The dashed curve treats the
+# vote itself, clipped to [-1, 1] and mapped to [0, 1], as a probability.
 
 figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
 plain = vote.fit(X, y).decision_function(X_test).clip(-1, 1) / 2 + 0.5

@@ -2,9 +2,9 @@
 Strings, and a similarity that is not symmetric
 ===============================================
 
-A vote needs no features and no positive definite kernel. Here words with typing errors are told
-apart, days of the week from months, by their edit distances and by a similarity that is not even
-symmetric.
+A vote needs neither features nor a positive definite kernel. This example classifies words with
+typing errors as days of the week or as months. It uses edit distances, and then a similarity that
+is not even symmetric.
 
 ``EditDistance`` needs rapidfuzz: ``pip install 'votedkernels[strings]'``.
 """
@@ -21,7 +21,8 @@ MONTHS = [
 ]  # fmt: skip
 
 # %%
-# Each word is typed many times, by someone who hits a wrong key, leaves a letter out or swaps two.
+# Each word is typed many times by someone who hits a wrong key, omits a letter or swaps two
+# letters.
 
 
 def mistype(word, random):
@@ -40,7 +41,7 @@ def mistype(word, random):
 
 
 def draw(n, seed):
-    """Return n words with errors, and what they are."""
+    """Return n words with errors, and their classes."""
     random = np.random.default_rng(seed)
     kinds = random.choice(["day", "month"], n)
     sources = {"day": DAYS, "month": MONTHS}
@@ -62,17 +63,17 @@ print(f"test accuracy {model.score(new_words, new_kinds):.3f}, gap {model.dual_g
 # A similarity that is not symmetric
 # ----------------------------------
 #
-# The share of the two-letter pieces of the centre that the word holds. Turned around it is another
-# number, and the problem is as convex as before.
+# The similarity is the share of the centre's two-letter pieces that the word contains. Swapping the
+# two words changes the number, but the problem is still convex.
 
 
 def pieces(word):
-    """Return the set of neighbouring pairs of letters."""
+    """Return the set of pairs of neighbouring letters."""
     return {word[i : i + 2] for i in range(len(word) - 1)}
 
 
 def coverage(rows, centers):
-    """Return the share of the pieces of each centre that each row has."""
+    """Return, for each row and centre, the share of the centre's pieces that the row contains."""
     held, wanted = [pieces(row) for row in rows], [pieces(center) for center in centers]
     return np.array([[len(h & w) / max(1, len(w)) for w in wanted] for h in held])
 
@@ -86,7 +87,8 @@ print(f"test accuracy {asymmetric.score(new_words, new_kinds):.3f}, gap {asymmet
 # The words that vote
 # -------------------
 #
-# The model is a list of words with weights: positive ones vote for months, negative ones for days.
+# The model is a list of words with weights. Positive weights vote for months, negative ones for
+# days.
 
 figure, panels = plt.subplots(1, 2, figsize=(10.5, 5.4), layout="constrained")
 fits = {"edit distance": model, "coverage, not symmetric": asymmetric}

@@ -2,8 +2,8 @@
 Support vectors along the path
 ==============================
 
-``voted_kernel_path`` solves the problem for every pair of penalties and hands out plain arrays.
-Here are the numbers of support vectors, against either penalty.
+``voted_kernel_path`` solves the problem for every pair of penalties and returns plain arrays. The
+figure shows the number of support vectors against each penalty.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +21,13 @@ path = voted_kernel_path(
 )
 
 # %%
-# Every point of the path has its own certificate.
+# Each point of the path has its own certificate.
 
 print(f"{path.n_support.size} models, largest gap {path.dual_gaps.max():.1e}")
 
 # %%
-# Penalties act together: a weight of kernel k costs ``complexity_penalty * r_k + l1_penalty``, so
-# where one of the two is small the other decides.
+# The penalties act together: a unit of weight on kernel k costs
+# ``complexity_penalty * r_k + l1_penalty``. If one penalty is small, the other one decides.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
 display = SupportPathDisplay.from_path(path, ax=left)

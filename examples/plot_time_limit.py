@@ -2,8 +2,8 @@
 When the time is up
 ===================
 
-A fit with ``time_limit`` ends in time, keeps the best model it has, and says how far from the
-optimum that may be. No later fit is needed to know it.
+A fit with ``time_limit`` ends in time, keeps the best model so far, and says how far from the
+optimum this model can be. You do not need another fit to find out.
 """
 
 import warnings
@@ -22,13 +22,13 @@ settings = {"complexity_penalty": 1e-3, "l1_penalty": 1e-4}
 model = VotedKernelClassifier(Polynomial(gamma=1.0), solver="coordinate-descent", **settings)
 
 # %%
-# A small fit loads compiled code, so that the limits below are spent on the problem.
+# A small first fit loads the compiled code, so that the limits below are spent on the problem.
 
 VotedKernelClassifier(solver="coordinate-descent").fit(X[:50], y[:50])
 
 # %%
-# Where the time is up ``stop_reason_`` is ``"time-limit"``, and a warning says what the certificate
-# says. A limit too short for any vote is an error.
+# When the time is up, ``stop_reason_`` is ``"time-limit"``, and a warning reports the certificate.
+# A limit too short for any vote raises an error.
 
 limits, objectives, bounds = [], [], []
 with warnings.catch_warnings(record=True) as caught:
@@ -47,8 +47,8 @@ for warning in caught[:1]:
     print(warning.message)
 
 # %%
-# Every fit encloses the optimum between two numbers. Here is the optimum, by column generation,
-# to check.
+# Each fit encloses the optimum between two numbers. Column generation finds the optimum, to check
+# this.
 
 optimum = VotedKernelClassifier(Polynomial(gamma=1.0), **settings).fit(X, y).objective_
 assert max(bounds) <= optimum * (1 + 1e-6)
@@ -56,7 +56,7 @@ assert optimum <= min(objectives) * (1 + 1e-6)
 
 figure, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
 places = np.arange(len(limits))
-bounds = np.maximum(bounds, 2e-4)  # a bound of 0 has no place on a logarithmic scale
+bounds = np.maximum(bounds, 2e-4)  # a logarithmic scale cannot show a bound of 0
 ax.vlines(places, bounds, objectives, color="0.8", linewidth=7)
 ax.plot(places, objectives, "v", color="#D55E00", markersize=9, label="objective of the model")
 ax.plot(places, bounds, "^", color="#0072B2", markersize=9, label="proved lower bound")

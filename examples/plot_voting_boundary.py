@@ -2,8 +2,8 @@
 Which points vote
 =================
 
-The vote ``f(x)`` is a sum of kernel functions centred at few training rows. In two dimensions
-these rows can be seen next to the boundary that they make.
+The vote ``f(x)`` is a sum of kernel functions centred at a few training rows. In two dimensions you
+can see these rows next to the boundary that they make.
 """
 
 import matplotlib.pyplot as plt
@@ -15,9 +15,9 @@ from votedkernels import Gaussian, Polynomial, VotedKernelClassifier, VotingBoun
 # Two classes
 # -----------
 #
-# Large symbols are the points that vote, their area is the sum of their absolute weights, and
+# Large symbols are the points that vote. Their area shows the sum of their absolute weights, and
 # their colour the class they vote for. On the dashed lines ``f`` is -1 and +1. Unlike the support
-# vectors of an SVM, voting points need not lie at the boundary.
+# vectors of an SVM, voting points need not lie near the boundary.
 
 X, y = make_moons(300, noise=0.25, random_state=0)
 model = VotedKernelClassifier(
@@ -30,9 +30,9 @@ display = VotingBoundaryDisplay.from_estimator(model, X, y)
 # Three classes
 # -------------
 #
-# With more classes there is one vote for each class against the rest. A point may take part in
-# several; its colour is that of the vote in which it weighs most, and it is hollow where it votes
-# against that class.
+# With more classes there is one vote per class, against the rest. A point may take part in several
+# votes. Its colour is that of the vote in which it has the most weight, and it is hollow if it
+# votes against that class.
 
 iris = load_iris(as_frame=True)
 X, y = iris.data[["petal length (cm)", "petal width (cm)"]], iris.target_names[iris.target]
