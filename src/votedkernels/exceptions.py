@@ -1,7 +1,6 @@
 """Every exception class of the package.
 
-The first group is for users to catch. The second passes between the rooms of the package and never
-reaches a user.
+The first group is for users to catch. The second passes between the rooms of the package.
 """
 
 from __future__ import annotations

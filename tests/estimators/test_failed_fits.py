@@ -19,6 +19,8 @@ from votedkernels import (
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators._fit_attempt import fitted_attributes
 from votedkernels.exceptions import FitLimitError
+from votedkernels.preparation.training import Training
+from votedkernels.problem import Problem
 
 GRID = {"complexity_penalties": [1e-2], "l1_penalties": [1e-2, 1e-3], "cv": 3}
 
@@ -162,14 +164,62 @@ def test_ctrl_c_in_the_last_fit_of_a_search_keeps_what_was_found(data, monkeypat
     assert model.predict(X).shape == y.shape
 
 
-def test_ctrl_c_before_there_is_a_problem_leaves_the_last_model(data):
+@pytest.mark.parametrize("number", [0, 1], ids=["plain", "search"])
+def test_ctrl_c_before_there_is_a_problem_leaves_the_last_model(data, number, monkeypatch):
+    X, y = data
+    model = estimators(Polynomial((1, 2)))[number].fit(X, y)
+    before = fitted_attributes(model)
+    # The folds of a search prepare their own data; what is interrupted is its last fit.
+    prepare = Training.prepare
+
+    def interrupted(estimator, X, *args, **options):
+        if len(X) == 100:
+            raise KeyboardInterrupt
+        return prepare(estimator, X, *args, **options)
+
+    monkeypatch.setattr(Training, "prepare", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:100], y[:100])
+    assert_unchanged(model, before)
+
+
+def test_ctrl_c_before_there_is_a_vote_leaves_the_last_model(data, monkeypatch):
     X, y = data
     model = VotedKernelClassifier().fit(X, y)
     before = fitted_attributes(model)
-    model.kernels = failing_kernel(0, KeyboardInterrupt)
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("votedkernels.solvers.column_generation.improve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:90], y[:90])
+    assert_unchanged(model, before)
+
+
+@pytest.mark.parametrize("solver", ["column-generation", "coordinate-descent"])
+def test_ctrl_c_on_a_part_of_the_rows_keeps_the_vote_of_that_part(solver, monkeypatch):
+    from votedkernels.solvers import column_generation, coordinate_descent
+
+    module = {"column-generation": column_generation, "coordinate-descent": coordinate_descent}
+    X, y = make_waveform(500, random_state=0)
+    price, seen = Problem.feasible_box, []
+
+    def interrupted(problem, u):
+        seen.append(problem.n_rows)
+        if seen.count(125) == 3:
+            raise KeyboardInterrupt
+        return price(problem, u)
+
+    monkeypatch.setattr(module[solver], "SMALLEST_SUBSAMPLE", 100)
+    monkeypatch.setattr(Problem, "feasible_box", interrupted)
+    model = VotedKernelClassifier(solver=solver)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert_unchanged(model, before)
+    monkeypatch.undo()
+    assert model.stop_reason_ == "interrupted"
+    assert model.objective_ < 1
+    assert model.score(X, y) > 0.7
 
 
 def test_a_limit_too_small_for_any_vote_is_an_error(data):

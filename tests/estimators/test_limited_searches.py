@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from votedkernels import Polynomial, VotedKernelClassifier, VotedKernelClassifierCV
+from votedkernels import (
+    Polynomial,
+    Similarity,
+    VotedKernelClassifier,
+    VotedKernelClassifierCV,
+)
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators._fold_scores import FOLDS_OF_REFIT, Schedule
 from votedkernels.estimators.classifier import share_of_time
@@ -75,6 +80,29 @@ def test_without_time_for_folds_the_usual_penalties_are_taken(noisy, monkeypatch
     assert model.best_params_ == {"complexity_penalty": 0.01, "l1_penalty": 0.01}
     assert np.isnan(model.best_score_)
     assert model.stop_reason_ == "optimal"
+    assert model.score(X_new, y_new) > 0.8
+
+
+def test_a_slow_alternative_does_not_keep_others_from_being_tried(noisy):
+    X, y, X_new, y_new = noisy
+
+    def slow(A, B):
+        time.sleep(0.05)
+        return np.asarray(A) @ np.asarray(B).T
+
+    kernels = {"slow": Similarity(slow), "quick": Polynomial((1, 2))}
+    grid = {"complexity_penalties": [1e-2], "l1_penalties": [1e-2], "cv": 2}
+    model = VotedKernelClassifierCV(kernels, **grid, time_limit=8.0)
+    schedule = Schedule.end_of_fold
+
+    def no_time_for_the_first(self, number):
+        return 0.0 if number < 2 else schedule(self, number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Schedule, "end_of_fold", no_time_for_the_first)
+        with pytest.warns(ConvergenceWarning, match="1 of 2 candidates"):
+            model.fit(X, y)
+    assert model.best_params_["kernels"] == "quick"
     assert model.score(X_new, y_new) > 0.8
 
 

@@ -51,7 +51,6 @@ def test_it_decides_as_the_sum_over_its_terms(rows):
     expected = np.column_stack([linear - 2 * gaussian + 0.25, 4 * square + 0.5 * gaussian - 1.0])
     np.testing.assert_allclose(vote.decide(x), expected, rtol=1e-12)
     np.testing.assert_allclose(vote.kernel_mass, [1.0, 4.0, 2.5])
-    np.testing.assert_array_equal(vote.is_empty, [False, False])
     assert vote.count_points() == 3
 
 
@@ -75,7 +74,6 @@ def test_without_terms_it_is_its_constant(rows):
     vote = Vote.gather([Terms.none()], np.array([0.3]), families(rows), Centers(np.arange(7), rows))
     np.testing.assert_array_equal(vote.decide(rows), np.full((7, 1), 0.3))
     np.testing.assert_array_equal(vote.kernel_mass, np.zeros(3))
-    assert vote.is_empty.all()
 
 
 def test_a_matrix_of_kernel_values_is_asked_for_its_columns(rows):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -79,7 +78,7 @@ class VotedKernelClassifier(
         its gap and a ConvergenceWarning.
     memory_limit : int or str, default=None
         Extra memory that fit may allocate, such as ``"2GB"``; None is 1 GiB for kernel values
-        and as much for everything else. Where a limit leaves no room for more columns, the best
+        and whatever the solver needs. Where a limit leaves no room for more columns, the best
         model so far is kept, with its gap and a ConvergenceWarning.
     n_jobs : int, default=None
         Threads for evaluating kernels; None is 1. The model does not depend on it.
@@ -208,7 +207,8 @@ class VotedKernelClassifier(
             try:
                 self._solve(problems, solutions, deadline, progress, describe)
             except KeyboardInterrupt:
-                attempt.keep(describe(solutions))
+                if any(len(solution.terms.kernels) for solution in solutions):
+                    attempt.keep(describe(solutions))
                 raise
             check_limits(self, solutions)
             attempt.publish(describe(solutions))
@@ -255,20 +255,20 @@ class VotedKernelClassifier(
         **options: Any,
     ) -> None:
         """Solve one problem until a deadline; Ctrl-C leaves its best solution in the list."""
+        before = solutions[number]
         try:
             found = solve_problem(
                 self.solver,
                 problem,
                 tol=self.tol,
-                max_iter=self.max_iter,
+                max_iter=None if self.max_iter is None else self.max_iter - before.n_iter,
                 deadline=deadline,
                 **options,
             )
         except SolverInterrupted as stop:
-            solutions[number] = stop.solution
+            solutions[number] = before.improved_by(stop.solution, self.tol)
             raise KeyboardInterrupt from None
-        if found.objective <= solutions[number].objective:
-            solutions[number] = replace(found, n_iter=found.n_iter + solutions[number].n_iter)
+        solutions[number] = before.improved_by(found, self.tol)
 
 
 def share_of_time(deadline: float | None, n_left: int) -> float | None:

@@ -220,7 +220,7 @@ class VotedKernelClassifierCV(
                 )
                 for number, ((_, estimator), split) in enumerate(product(alternatives, splits))
             )  # fmt: skip
-            folds = self._run(jobs, schedule, progress)
+            folds = self._run(jobs, len(splits), schedule, progress)
             self.n_splits_ = len(splits)
             tried = {
                 named.get("kernels"): fold.n_kernels
@@ -243,18 +243,18 @@ class VotedKernelClassifierCV(
         return self
 
     def _run(
-        self, jobs: Iterable[Any], schedule: Schedule | None, progress: FitProgress
+        self,
+        jobs: Iterable[Any],
+        n_splits: int,
+        schedule: Schedule | None,
+        progress: FitProgress,
     ) -> list[FoldResult]:
-        """Run the folds; those that cannot matter any more are left out, and stand as unsolved."""
         folds: list[FoldResult] = []
-        for fold in _parallel(self.n_jobs)(jobs):
+        in_order = schedule is not None and schedule.n_workers == 1
+        for fold in _while_solved(jobs, n_splits) if in_order else _parallel(self.n_jobs)(jobs):
             progress.begin_problem(f"fold {len(folds)}", lambda state: {})
             folds.append(fold)
             progress.end_problem()
-            if schedule is not None and schedule.n_workers == 1 and not fold.solved.any():
-                break
-        if schedule is not None:
-            folds += [folds[-1]] * (schedule.n_folds - len(folds))
         return folds
 
     def _alternatives(self) -> Iterator[tuple[dict[str, Any], VotedKernelClassifier]]:
@@ -359,8 +359,15 @@ class VotedKernelClassifierCV(
                 f"time_limit={self.time_limit!r} ended the search before any pair of penalties "
                 "was solved in all folds; give a larger time_limit."
             )
-        index = usual[0] * len(np.unique(self.cv_results_["param_l1_penalty"])) + usual[1]
-        params = self.cv_results_["params"][index]
+        results = self.cv_results_
+        n_lambdas, n_betas = (
+            len(np.unique(results[f"param_{name}"]))
+            for name in ("complexity_penalty", "l1_penalty")
+        )
+        # The same pair in every alternative; that of the alternative that came farthest is taken.
+        places = np.arange(len(results["params"])).reshape(-1, n_lambdas, n_betas)[:, *usual]
+        index = int(places[results["n_solved_splits"][places].argmax()])
+        params = results["params"][index]
         warnings.warn(
             f"time_limit={self.time_limit!r} ended the search before any pair of penalties was "
             "solved in all folds. The model has the pair next to the defaults of "
@@ -388,8 +395,10 @@ class VotedKernelClassifierCV(
         try:
             model.fit(X, y, sample_weight)
         except KeyboardInterrupt:
-            self._chosen = chosen
-            attempt.keep(fitted_attributes(model))
+            found = fitted_attributes(model)
+            if "term_weights_" in found:
+                self._chosen = chosen
+                attempt.keep(found)
             raise
         except FitLimitError as error:
             if schedule is None:
@@ -421,6 +430,20 @@ class VotedKernelClassifierCV(
                 ConvergenceWarning,
                 stacklevel=user_stacklevel(),
             )
+
+
+def _while_solved(jobs: Iterable[Any], n_splits: int) -> Iterator[FoldResult]:
+    """Run the folds one after another.
+
+    An alternative with a fold in which there was no time for any penalties cannot be chosen any
+    more: its other folds are not run, and count as unsolved.
+    """
+    fold: FoldResult | None = None
+    for number, (function, args, options) in enumerate(jobs):
+        if number % n_splits == 0 or fold is None or fold.solved.any():
+            fold = function(*args, **options)
+        assert fold is not None
+        yield fold
 
 
 def _parallel(n_jobs: int | None) -> Parallel:

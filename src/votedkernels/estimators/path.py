@@ -10,6 +10,7 @@ from sklearn.utils import Bunch
 
 from .._system.blas_threads import single_blas_thread
 from ..distributed import refuse_dask
+from ..exceptions import SolverInterrupted
 from ..kernels import clone_families
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
@@ -105,20 +106,23 @@ def solve_grids(
     """Solve the grid of every one-vs-rest problem; each gets its share of the time."""
     training.gram.work *= len(lambdas) * len(betas)
     problems = training.problems(float(lambdas[0]), float(betas[0]))
-    return [
-        solve_grid(
-            problem,
-            training.complexities,
-            lambdas,
-            betas,
-            tol=estimator.tol,
-            max_iter=estimator.max_iter,
-            deadline=share_of_time(deadline, len(problems) - number),
-            pass_over_imprecise=pass_over_imprecise,
-            order=order,
-        )
-        for number, problem in enumerate(problems)
-    ]
+    try:
+        return [
+            solve_grid(
+                problem,
+                training.complexities,
+                lambdas,
+                betas,
+                tol=estimator.tol,
+                max_iter=estimator.max_iter,
+                deadline=share_of_time(deadline, len(problems) - number),
+                pass_over_imprecise=pass_over_imprecise,
+                order=order,
+            )
+            for number, problem in enumerate(problems)
+        ]
+    except SolverInterrupted:
+        raise KeyboardInterrupt from None
 
 
 def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: FloatArray) -> Bunch:

@@ -23,7 +23,7 @@ def generalization_bound(
     model: Any, X: Any, y: Any, *, delta: float, radius: float | None, sample_weight: Any
 ) -> GeneralizationBound:
     """Bound the error of a fitted model from a sample; see `VoteMixin`."""
-    check_is_fitted(model)
+    check_is_fitted(model, "term_weights_")
     _check_arguments(model, delta, radius, sample_weight)
     if any(family.is_continuous for family in model.kernels_):
         raise ValueError(

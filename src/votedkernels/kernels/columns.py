@@ -29,6 +29,7 @@ FUSED_ROWS = 256
 BASE_ROWS = 256  # of a base that is to be kept; between blocks the deadline is looked at
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
+UNLIMITED = 2**62
 #: The part of the time until the deadline that may go into bases to keep.
 BASES_SHARE = 0.25
 #: Kernel values of one block between two looks at the clock, where there is a deadline.
@@ -91,7 +92,7 @@ class Gram:
         self.memory_left = memory_limit - kept
 
     #: Bytes that complexity measures and solvers may allocate, one after the other.
-    memory_left = DEFAULT_MEMORY
+    memory_left = UNLIMITED
     #: Bytes that are set aside for blocks, beside these.
     block_memory = 0
 

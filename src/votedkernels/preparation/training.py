@@ -29,7 +29,7 @@ from ..kernels.base import (
     in_moderate_units,
     take_rows,
 )
-from ..kernels.columns import BLOCK_BYTES, DEFAULT_MEMORY
+from ..kernels.columns import BLOCK_BYTES, DEFAULT_MEMORY, UNLIMITED
 from ..kernels.definiteness import check_definite
 from ..problem import Centers, Continuum, Problem
 from ..solvers import least_memory
@@ -252,7 +252,7 @@ def build_gram(
     )
     gram.block_memory = smallest
     if estimator.memory_limit is None:
-        gram.memory_left = DEFAULT_MEMORY
+        gram.memory_left = UNLIMITED
     return gram
 
 

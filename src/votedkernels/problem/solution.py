@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..kernels.base import FloatArray
 from ..kernels.columns import Gram
@@ -36,3 +36,17 @@ class Solution:
     def is_optimal(self, tol: float) -> bool:
         """Whether gap <= tol * objective."""
         return self.gap <= tol * self.objective
+
+    def improved_by(self, later: Solution, tol: float) -> Solution:
+        """Return the better vote and the better bound of two solutions of one problem."""
+        vote = later if later.objective <= self.objective else self
+        proof = later if later.dual_bound >= self.dual_bound else self
+        both = replace(
+            vote,
+            dual=proof.dual,
+            dual_terms=proof.dual_terms,
+            dual_bound=proof.dual_bound,
+            n_iter=self.n_iter + later.n_iter,
+            stop_reason=later.stop_reason,
+        )
+        return replace(both, stop_reason="optimal") if both.is_optimal(tol) else both

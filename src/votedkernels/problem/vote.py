@@ -70,11 +70,6 @@ class Vote:
         )
 
     @property
-    def is_empty(self) -> Any:
-        """Which votes have no term, an array of shape (...)."""
-        return ~(self.weights != 0).any(axis=-1)
-
-    @property
     def kernel_mass(self) -> FloatArray:
         """The sum of all |weights| of each kernel."""
         sizes = np.abs(self.weights).sum(axis=tuple(range(self.weights.ndim - 1)))

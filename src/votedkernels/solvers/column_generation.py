@@ -115,6 +115,10 @@ def solve_by_column_generation(
                 return best.verified(n_iter, best.reason("max-iter", tol), tol)
             if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
                 u = price_candidates(master, best, u, prices, tol)
+    except SolverInterrupted as stop:  # on a part of the rows
+        vote = stop.solution.terms
+        best.offer_scaled(vote, decision_in_any_case(problem, vote))
+        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except KeyboardInterrupt:
         raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:

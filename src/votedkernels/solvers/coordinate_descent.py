@@ -115,6 +115,10 @@ def solve_by_coordinate_descent(
             u, v = pool.improve(best, tol, gap, deadline)
             if max_iter is not None and n_iter >= max_iter:
                 return best.verified(n_iter, best.reason("max-iter", tol), tol)
+    except SolverInterrupted as stop:  # on a part of the rows
+        vote = stop.solution.terms
+        best.offer_scaled(vote, decision_in_any_case(problem, vote))
+        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except KeyboardInterrupt:
         raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
     except OutOfTime:
@@ -198,7 +202,7 @@ class Pool:
         self.accuracy = 0.1
         everything = problem.gram.n_kernels * problem.gram.n_centers
         self.most = most_columns(problem.n_rows, problem.gram.memory_left, everything)
-        #: Whether memory has kept columns or rows out.
+        #: Whether memory has kept columns out.
         self.is_cramped = False
 
     @property

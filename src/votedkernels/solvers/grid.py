@@ -8,7 +8,7 @@ certified gap, like a fit.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,13 +62,11 @@ def solve_grid(
     deadline: float | None = None,
     pass_over_imprecise: bool = False,
     order: Iterable[tuple[int, int]] | None = None,
-    on_point: Callable[[Solution], bool] | None = None,
 ) -> Grid:
     """Solve a problem for every pair of penalties.
 
     The penalties that ``problem`` has are not used. ``order`` is that of `walk` by default.
-    ``on_point`` is called after each pair; true asks to stop, and the pairs not reached keep the
-    empty vote, as do those beyond the deadline.
+    Pairs beyond the deadline keep the empty vote.
 
     Where double precision fails at a pair, it fails at smaller penalties too, after much longer.
     ``pass_over_imprecise`` gives these the vote of that pair, without a bound.
@@ -76,10 +74,8 @@ def solve_grid(
     shape = (len(complexity_penalties), len(l1_penalties))
     solutions: dict[tuple[int, int], Solution] = {}
     master = Master(problem, deadline=deadline)
-    not_reached = "interrupted"
     for i, j in walk(complexity_penalties, l1_penalties) if order is None else order:
         if deadline is not None and time.perf_counter() >= deadline:
-            not_reached = "time-limit"
             break
         penalties = complexity_penalties[i] * complexities + l1_penalties[j]
         at_point = replace(problem, penalties=penalties)
@@ -97,9 +93,7 @@ def solve_grid(
             solutions[i, j] = solve_by_column_generation(
                 at_point, tol=tol, max_iter=max_iter, deadline=deadline, master=master
             )
-        if on_point is not None and on_point(solutions[i, j]):
-            break
-    return _as_grid(problem, shape, solutions, not_reached)
+    return _as_grid(problem, shape, solutions)
 
 
 def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
@@ -139,9 +133,8 @@ def _as_grid(
     problem: Problem,
     shape: tuple[int, int],
     solutions: dict[tuple[int, int], Solution],
-    not_reached: str,
 ) -> Grid:
-    """Gather the solutions; pairs without one get the empty vote and that stop reason."""
+    """Gather the solutions; pairs that time did not suffice for get the empty vote."""
     votes = [solution.terms for solution in solutions.values()]
     kernels, centers, of_solutions = union_of_terms(votes, problem.gram.n_centers)
     empty = problem.empty_vote()
@@ -150,7 +143,7 @@ def _as_grid(
     intercepts = np.full(shape, empty.intercept)
     objectives, dual_bounds = np.full(shape, nothing), np.zeros(shape)
     n_iter = np.zeros(shape, np.intp)
-    stop_reasons = np.full(shape, not_reached, dtype="<U12")
+    stop_reasons = np.full(shape, "time-limit", dtype="<U12")
     for (at, solution), row in zip(solutions.items(), of_solutions, strict=True):
         weights[at] = row
         intercepts[at] = solution.terms.intercept

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..exceptions import SolverInterrupted
 from ..kernels.base import FloatArray
 from ..problem import Problem, Solution, Terms
 
@@ -34,7 +35,12 @@ def solve_subsample(
     end = half_way(deadline)
     part = problem.restricted(rows, centers)
     part = replace(part, gram=part.gram.until(end))
-    terms = solve(part, deadline=end).terms
+    try:
+        terms = solve(part, deadline=end).terms
+    except SolverInterrupted as stop:
+        terms = stop.solution.terms
+        terms = replace(terms, centers=centers[terms.centers])
+        raise SolverInterrupted(replace(stop.solution, terms=terms)) from None
     problem.gram.n_values += part.gram.n_values
     return replace(terms, centers=centers[terms.centers])
 
