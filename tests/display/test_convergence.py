@@ -30,6 +30,7 @@ MODEL = VotedKernelClassifier(Polynomial((1, 2, 3)), complexity_penalty=1e-2)
 
 @pytest.fixture(autouse=True)
 def close_figures():
+    plt.close("all")  # other files may have left some
     yield
     plt.close("all")
 

@@ -41,6 +41,7 @@ SEARCH = VotedKernelClassifierCV(
 
 @pytest.fixture(autouse=True)
 def close_figures():
+    plt.close("all")  # other files may have left some
     yield
     plt.close("all")
 
