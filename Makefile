@@ -3,15 +3,15 @@
 #   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
 #   make test    run the tests
 #   make test-oldest   run the tests with the oldest versions that pyproject.toml allows
-#   make test-arithmetics   run the numerical tests under ten arithmetics of other CPUs
+#   make test-arithmetics   run the numerical tests with ten kinds of CPU arithmetic
 #   make coverage   run the tests, and fail where they execute less than 95 % of the statements
-#   make lint    ruff, mypy, import-linter
+#   make lint    check style, spelling, Markdown, types, imports and repetition
 #   make bench   compare solvers, write benchmarks/results/
 #   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
 #   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
 #   make mutants change the code in 500 places and see whether the tests notice (an hour; resumes)
 #   make docs    build the documentation into docs/_build/html
-#   make clean   remove what the targets above made
+#   make clean   remove everything that the other targets made
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -41,7 +41,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "python3 -m venv failed; on Debian and Ubuntu install python3-venv"; exit 1; }
 
-# One stamp for each extra of pyproject.toml: installed once, and again when pyproject.toml changes.
+# One stamp per extra of pyproject.toml: installed once, and again when pyproject.toml changes.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	@echo "installing votedkernels[$*] into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
@@ -59,8 +59,8 @@ test: $(VENV)/.installed-test
 test-arithmetics: $(VENV)/.installed-test
 	$(BIN)/python tests/support/arithmetics.py $(ARITHMETICS_ARGS)
 
-# Coverage cannot see what numba has compiled, so the tests of that run once more as plain Python,
-# but for the exponential, which works on bits and exists only compiled.
+# Coverage cannot see code that numba has compiled, so its tests also run once as plain Python,
+# except those of the exponential, which works on bits and exists only in compiled form.
 COVER := --cov --cov-append
 coverage: $(VENV)/.installed-test $(VENV)/.installed-coverage
 	rm -f .coverage .coverage.*
@@ -68,7 +68,7 @@ coverage: $(VENV)/.installed-test $(VENV)/.installed-coverage
 		-k "not Gaussian and not exponentials" tests/kernels/test_fused.py tests/solvers/lp/test_dense_simplex.py
 	$(BIN)/python -m pytest $(PYTEST_ARGS) $(COVER) --cov-report=term:skip-covered --cov-fail-under=95
 
-# An environment of its own; PYTHON should be the oldest, 3.11.
+# A separate environment; PYTHON should be the oldest version, 3.11.
 $(OLDEST_VENV)/.installed: pyproject.toml $(OLDEST)
 	@$(PYTHON) -m venv $(OLDEST_VENV)
 	@echo "installing votedkernels[test] with the oldest versions into $(OLDEST_VENV)"
@@ -79,11 +79,16 @@ $(OLDEST_VENV)/.installed: pyproject.toml $(OLDEST)
 test-oldest: $(OLDEST_VENV)/.installed
 	$(OLDEST_VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
+# All pages but those that programs write into results/.
+MARKDOWN := $(wildcard *.md benchmarks/*.md docs/*.md src/votedkernels/datasets/data/*.md tests/*.md torture/*.md)
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/pymarkdown scan $(MARKDOWN)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pylint src/votedkernels
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)

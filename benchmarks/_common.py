@@ -6,30 +6,58 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from votedkernels import __version__
 
 RESULTS = Path(__file__).parent / "results"
 
 
-def report_progress(text):
-    """Tell on stderr what is being measured; stdout is for the table."""
+def report_progress(text: str) -> None:
+    """Print on stderr what is being measured; stdout is for the table."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def counted_values(kind, *passes):
+    """Count the kernel values that the passes of a class of columns evaluate, in a list of one."""
+    count, originals = [0], {name: getattr(kind, name) for name in passes or ("correlate",)}
+
+    def counting(original):
+        def priced(self, v, centers=None):
+            some = original.__name__ == "correlate" and centers is not None
+            n_centers = len(centers) if some else self.n_centers
+            count[0] += self.n_kernels * n_centers * int(np.count_nonzero(v))
+            return original(self, v, centers)
+
+        return priced
+
+    for name, original in originals.items():
+        setattr(kind, name, counting(original))
+    try:
+        yield count
+    finally:
+        for name, original in originals.items():
+            setattr(kind, name, original)
 
 
 # -- the machine ---------------------------------------------------------------------------
 
 
-def describe_run(packages):
+def describe_run(packages: Sequence[str]) -> dict[str, Any]:
     """Return the date, the machine and the versions of Python and the packages."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
             "cpu": _cpu_model(),
             "cores": os.cpu_count(),
-            "memory_gb": round(_meminfo("MemTotal") / 1e9, 1) if _meminfo("MemTotal") else None,
+            "memory_gb": round((_meminfo("MemTotal") or 0) / 1e9, 1) or None,
             "system": f"{platform.system()} {platform.machine()}",
         },
         "versions": {"votedkernels": __version__, "python": platform.python_version()}
@@ -37,7 +65,7 @@ def describe_run(packages):
     }
 
 
-def installed_version(name):
+def installed_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
@@ -45,11 +73,11 @@ def installed_version(name):
 
 
 def available_memory():
-    """Return the bytes that can be allocated without swapping, or None where nobody tells."""
+    """Return the bytes that can be allocated without swapping, or None if they are not known."""
     return _meminfo("MemAvailable")
 
 
-def _cpu_model():
+def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -60,7 +88,7 @@ def _cpu_model():
     return platform.processor() or "unknown"
 
 
-def _meminfo(field):
+def _meminfo(field: str) -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -75,18 +103,18 @@ def _meminfo(field):
 
 
 def time_call(function):
-    """Return what a call returns, and its seconds of wall time."""
+    """Return the result of a call and its wall time in seconds."""
     start = time.perf_counter()
     result = function()
     return result, time.perf_counter() - start
 
 
 def time_repeatedly(function, repeats, budget):
-    """Call up to ``repeats`` times, at least once, until ``budget`` seconds are spent.
+    """Call a function at least once, at most ``repeats`` times, for about ``budget`` seconds.
 
-    Returns the result of the last call and the seconds of all of them.
+    Returns the result of the last call and the seconds of all calls.
     """
-    seconds = []
+    seconds: list[float] = []
     while not seconds or (len(seconds) < repeats and sum(seconds) < budget):
         result, elapsed = time_call(function)
         seconds.append(elapsed)
@@ -96,8 +124,10 @@ def time_repeatedly(function, repeats, budget):
 # -- tables --------------------------------------------------------------------------------
 
 
-def format_table(header, rows, left=()):
-    """Return aligned text; the columns numbered in ``left`` are flush left, the rest right."""
+def format_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
+) -> str:
+    """Return aligned text; the columns in ``left`` are aligned left, the others right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     rule = ["-" * width for width in widths]
     lines = [
@@ -128,7 +158,7 @@ def write_report(folder, name, *, title, run, header, rows, left, lines, data):
     header, rows, left
         The table, as for `format_table`.
     lines : list of str
-        What the table means; one paragraph or list item each.
+        The explanation of the table, by paragraphs.
     data : dict
         The numbers, unrounded.
     """

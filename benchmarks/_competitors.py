@@ -27,12 +27,12 @@ class NotInstalled(Exception):
 
 
 class Failed(Exception):
-    """The competitor gave no answer; the message says why."""
+    """The competitor returned no answer; the message says why."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how often things may run."""
+    """How long and how often a competitor may run."""
 
     repeats: int
     cap: float
@@ -47,29 +47,29 @@ class Outcome:
     Attributes
     ----------
     seconds : list of float
-        Wall time of every repeat.
+        The wall time of each repeat.
     weights : array of shape (n_kernels, n_rows) or None
-        The a_kj it returned.
+        The weights a_kj that it returned.
     is_unfinished : bool
-        It was stopped first: ``seconds`` is a lower limit of what it needs.
+        Whether it was stopped: ``seconds`` is then a lower limit.
     note : str
-        For the table.
+        A remark for the table.
     details : dict
-        For the JSON file.
+        Details for the JSON file.
     """
 
     seconds: list[float]
     weights: np.ndarray | None
     is_unfinished: bool = False
     note: str = ""
-    details: dict = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict)
 
 
 # -- votedkernels --------------------------------------------------------------------------
 
 
 def run_ours(instance, limits, *, solver="column-generation", tol=1e-6):
-    """Time `VotedKernelClassifier.fit`, every parameter given."""
+    """Time `VotedKernelClassifier.fit` with all parameters given."""
 
     def fit():
         model = VotedKernelClassifier(
@@ -120,19 +120,20 @@ class LPVariant:
     bytes_per_entry: int  # peak memory as measured at m = 1000, SciPy's copies included
 
 
-# Presolve finds nothing to remove in a dense LP, so going without saves its time.
+# Presolve finds nothing to remove in a dense LP, so leaving it out saves time.
 DUAL_SIMPLEX = LPVariant("highs-ds", "highs-ds", True, 125)
 DUAL_SIMPLEX_BARE = LPVariant("highs-ds, no presolve", "highs-ds", False, 110)
 INTERIOR_POINT = LPVariant("highs-ipm", "highs-ipm", True, 125)
 
 
 def run_full_lp(instance, limits):
-    """Time the paper's LP, build included, by the fastest of three ways to call linprog.
+    """Time building and solving the paper's LP by the fastest of three ways to call linprog.
 
-    The interior point method gets no more time than the faster dual simplex took. Where the
-    first way meets the cap the others are not tried.
+    The interior point method gets as much time as the faster dual simplex took. If the first way
+    reaches the cap, the others are not tried.
     """
-    runs, failures = {}, {}
+    runs: dict[str, Outcome] = {}
+    failures: dict[str, str] = {}
     for variant in (DUAL_SIMPLEX_BARE, DUAL_SIMPLEX, INTERIOR_POINT):
         limit = limits.cap
         if variant is INTERIOR_POINT and runs:
@@ -199,7 +200,7 @@ def _build_lp(instance):
 
 
 def _check_memory(needed):
-    """Refuse what would get the process killed."""
+    """Raise if there is not enough memory: the process would be killed."""
     available = available_memory()
     if available is not None and needed > available:
         raise Failed(f"needs about {needed / 1e9:.0f} GB, {available / 1e9:.0f} GB are available")
@@ -218,7 +219,7 @@ def lp_solve_version():
 
 
 def run_lp_solve(instance, limits, lower_bound):
-    """Time the command lp_solve on a file: reading it and solving, not writing it."""
+    """Time the command lp_solve on a file: reading and solving, but not writing it."""
     if shutil.which("lp_solve") is None:
         raise NotInstalled
     with tempfile.TemporaryDirectory() as folder:
@@ -247,9 +248,11 @@ def run_lp_solve(instance, limits, lower_bound):
     weights = np.array(
         [float(values[f"a{j}"]) - float(values[f"b{j}"]) for j in range(instance.n_columns)]
     )
-    # Weights are printed with 6 digits, the objective with 9: the gap of the weights is mostly
-    # that of the printout.
-    objective = float(re.search(r"objective function: (\S+)", answer.stdout).group(1))
+    # Weights are printed with 6 digits, the objective with 9: the gap is mostly due to that.
+    printed = re.search(r"objective function: (\S+)", answer.stdout)
+    if printed is None:
+        raise Failed("no objective in the printout")
+    objective = float(printed[1])
     excess = abs(objective / instance.n_rows - lower_bound) / lower_bound
     return Outcome(
         seconds,
@@ -291,9 +294,9 @@ SKGLM_TARGETS = (1e-3, 1e-6)
 def run_skglm(instance, limits, lower_bound):
     """Time skglm's primal-dual coordinate descent until F is within 1e-3 of the optimum.
 
-    Of the scalings tried this one served it best on the whole: the sum of the losses instead of
-    the mean, and each column divided by its penalty, so that all columns have the same one. It
-    goes on to 1e-6 or to the cap.
+    It uses the scaling that worked best for it overall: the sum of the losses instead of the mean,
+    and each column divided by its penalty, so that all penalties are the same. It continues to
+    1e-6 or to the cap.
     """
     solver_class, datafit, penalty_class = _skglm_parts()
     _warm_skglm_up()
@@ -302,9 +305,10 @@ def run_skglm(instance, limits, lower_bound):
     scale = np.repeat(instance.n_rows * instance.penalties / common_penalty, instance.n_rows)
     columns = instance.columns(order="F")
     columns /= scale
-    # The solver updates these two in place, which lets the watch see them.
+    # The solver updates these two in place, so that `watch` can read them.
     weights, decision = np.zeros(instance.n_columns), np.zeros(instance.n_rows)
-    reached, best = {}, (np.inf, weights.copy())
+    reached: dict[float, float] = {}
+    best = (np.inf, weights.copy())
 
     def watch():
         nonlocal best
@@ -342,7 +346,7 @@ def run_skglm(instance, limits, lower_bound):
 
 @functools.cache
 def _skglm_parts():
-    """Return the solver with a watch, the hinge loss, and the penalty class."""
+    """Return a solver that can be watched, the hinge loss, and the class of the penalty."""
     try:
         from numba import float64
         from skglm.datafits import BaseDatafit
@@ -352,9 +356,9 @@ def _skglm_parts():
         raise NotInstalled from error
 
     class WatchedSolver(PDCD_WS):
-        """PDCD_WS that asks ``watch`` in every iteration whether to stop.
+        """PDCD_WS that calls ``watch`` in each iteration to ask whether to stop.
 
-        It has no callback, but reads its tolerance once per iteration.
+        PDCD_WS has no callback, but reads its tolerance once per iteration.
         """
 
         def __init__(self, watch):
@@ -370,7 +374,7 @@ def _skglm_parts():
             pass
 
     class Hinge(BaseDatafit):
-        """sum_i c max(0, 1 - y_i f_i), whose conjugate is y_i z_i on -c <= y_i z_i <= 0."""
+        """sum_i c max(0, 1 - y_i f_i); its conjugate is y_i z_i on -c <= y_i z_i <= 0."""
 
         def __init__(self, c):
             self.c = c
@@ -381,7 +385,7 @@ def _skglm_parts():
         def params_to_dict(self):
             return {"c": self.c}
 
-        def value(self, y, w, Xw):
+        def value(self, y, _w, Xw):
             return self.c * np.sum(np.maximum(0.0, 1.0 - y * Xw))
 
         def prox_conjugate(self, z, step, y):
@@ -392,7 +396,7 @@ def _skglm_parts():
 
 @functools.cache
 def _warm_skglm_up():
-    """Compile on a problem of two rows, so that no run waits for it."""
+    """Compile skglm on a problem with two rows, so that compilation is not timed."""
     solver_class, datafit, penalty_class = _skglm_parts()
     answers = iter([False, True])
     solver_class(lambda: next(answers)).solve(

@@ -1,11 +1,11 @@
-"""One problem of the solver benchmark, and its certificate by NumPy alone.
+"""A problem of the solver benchmark, and its certificate, computed by NumPy alone.
 
     F(a) = mean_i max(0, 1 - y_i f(x_i)) + sum_kj L_k |a_kj|,     f(x) = sum_kj a_kj K_k(x, x_j)
     D(u) = sum_i u_i   over   0 <= u_i <= 1/m,   |sum_i u_i y_i K_k(x_i, x_j)| <= L_k
     K_k(x, x') = (x.x' + 1)^k,   k = 1, ..., 10,   L_k = lambda r_k + beta, r_k the trace bound
 
-Nothing here comes from votedkernels but the data, so that a wrong objective or a wrong
-certificate of the library would show.
+Only the data come from votedkernels, so that a wrong objective or certificate of the library would
+be noticed.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from scipy.optimize import lsq_linear
 from votedkernels.datasets import make_waveform
 
 DEGREES = tuple(range(1, 11))
-ON_MARGIN = 1e-6  # y f(x) this near to 1 counts as 1
+ON_MARGIN = 1e-6  # y f(x) this close to 1 counts as 1
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class Instance:
         return float(loss + self.penalties @ np.abs(weights).sum(axis=1))
 
     def lower_bound(self, weights):
-        """Return a proved lower bound of min F, from the weights of a vertex of the LP alone.
+        """Return a proved lower bound on min F, from the weights of a vertex of the LP.
 
-        Complementary slackness gives u_i = 1/m within the margin and 0 outside. Rows on the
-        margin get what makes the constraints of the terms tight; then all is scaled until it
-        is feasible. Any weights give a bound; those of an optimal vertex give the optimum.
+        By complementary slackness, u_i is 1/m within the margin and 0 outside. For rows on the
+        margin, u_i makes the constraints of the terms tight. Then u is scaled until it is feasible.
+        Any weights yield a bound; those of an optimal vertex yield the optimum.
         """
         margins = self.y * self.decision(weights)
         unit = 1.0 / self.n_rows
@@ -103,7 +103,7 @@ class Instance:
 
 
 def make_instance(n_rows, complexity_penalty):
-    """Waveform data, standardised and divided by the square root of the number of features."""
+    """Return waveform data, standardised and divided by the root of the number of features."""
     X, y = make_waveform(n_rows, random_state=0)
     X = (X - X.mean(axis=0)) / (X.std(axis=0) * np.sqrt(X.shape[1]))
     return Instance(X, y.astype(np.float64), complexity_penalty, complexity_penalty / 10)

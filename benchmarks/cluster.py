@@ -1,9 +1,12 @@
-"""What a fit on a Dask cluster sends, computes and keeps, and what more rows would cost.
+"""Measure what a fit on a Dask cluster sends, computes and keeps; estimate larger fits.
 
-Fits waveform data of growing size on two local workers. For each size: bytes that the client sent
-and received in each round, by its own count and by the machine's count for the loopback device;
-kernel values; seconds. A model of the form  seconds = a * kernel values + b * bytes + c * rounds
-is fitted to these and carried on to sizes that were not run.
+Fits waveform data of growing size on two local workers. For each size, it measures the bytes that
+the client sent and received in each round (counted by the client, and by the machine for the
+loopback device), kernel values and seconds. The model
+
+    seconds = a * kernel values + b * bytes + c * rounds
+
+is fitted to these numbers and extrapolated to sizes that were not run.
 """
 
 import argparse
@@ -12,12 +15,21 @@ import time
 import dask.array as da
 import numpy as np
 import psutil
-from _common import RESULTS, describe_run, format_table, report_progress, write_report
+from _common import (
+    RESULTS,
+    counted_values,
+    describe_run,
+    format_table,
+    report_progress,
+    write_report,
+)
 from distributed import Client, LocalCluster
 
 from votedkernels import Polynomial, VotedKernelClassifier
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.distributed import prepare_training
+from votedkernels.distributed.columns import DaskColumns
+from votedkernels.preparation.training import Training
 from votedkernels.solvers import solve_problem
 
 SIZES = (8_000, 16_000, 32_000, 64_000, 128_000)
@@ -39,27 +51,30 @@ def main():
         ) as cluster,
         Client(cluster),
     ):
-        measure(min(options.sizes))  # so that imports and compilers do not count
+        measure(min(options.sizes))  # so that imports and compilation are not timed
         runs = [measure(size) for size in options.sizes]
     report(runs)
 
 
 def measure(n_rows):
-    """Fit so many rows; return what it took."""
+    """Fit this many rows; return the measurements."""
     X, y = make_waveform(n_rows, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     chunks = -(-n_rows // 8)
     model = VotedKernelClassifier(Polynomial((1, 2, 3, 4, 5)), tol=TOL)
     started, loopback = time.perf_counter(), loopback_bytes()
-    training = prepare_training(model, da.from_array(X, chunks=(chunks, -1)), y, None)
-    gram, rounds = training.gram, []
+    training = Training.prepare(model, da.from_array(X, chunks=(chunks, -1)), y, budget=Budget())
+    rounds: list[tuple[int, int]] = []
+    columns = training.columns
+    assert isinstance(columns, DaskColumns)
 
-    def on_round(state):
-        rounds.append((gram.rows.bytes_sent, gram.rows.bytes_received))
+    def on_round(_state):
+        rounds.append((columns.rows.traffic.sent, columns.rows.traffic.received))
         return False
 
     problem = training.problems(*PENALTIES)[0]
-    solution = solve_problem("column-generation", problem, tol=TOL, on_round=on_round)
+    with counted_values(DaskColumns, "correlate", "worst_columns") as n_values:
+        solution = solve_problem("column-generation", problem, tol=TOL, on_round=on_round)
     seconds = time.perf_counter() - started
     per_round = np.diff(rounds, axis=0) if len(rounds) > 1 else np.zeros((1, 2))
     out = {
@@ -68,10 +83,10 @@ def measure(n_rows):
         "rounds": len(rounds),
         "terms": len(solution.terms.kernels),
         "active": int(np.count_nonzero(solution.dual)),
-        "rows_at_client": len(gram.rows._fetched),
-        "kernel_values": gram.n_values,
-        "sent": gram.rows.bytes_sent,
-        "received": gram.rows.bytes_received,
+        "rows_at_client": columns.rows.n_fetched,
+        "kernel_values": n_values[0],
+        "sent": columns.rows.traffic.sent,
+        "received": columns.rows.traffic.received,
         "loopback": loopback_bytes() - loopback,
         "sent_last_round": int(per_round[-1][0]),
         "received_last_round": int(per_round[-1][1]),
@@ -82,12 +97,12 @@ def measure(n_rows):
 
 
 def loopback_bytes():
-    """Bytes that went over the loopback device so far."""
+    """Return the bytes sent over the loopback device so far."""
     return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
 
 
 def fit_costs(runs):
-    """Return seconds for a kernel value, a byte and a round, none negative."""
+    """Return the seconds per kernel value, per byte and per round, all non-negative."""
     from scipy.optimize import nnls
 
     figures = [(r["kernel_values"], r["sent"] + r["received"], r["rounds"]) for r in runs]
@@ -99,7 +114,7 @@ def fit_costs(runs):
 
 
 def predict(runs, n_rows, costs, n_workers):
-    """Return what so many rows would take, each figure carried on as a power of the rows."""
+    """Estimate a fit of this many rows; each figure is extrapolated as a power of the rows."""
     sizes = np.log([r["rows"] for r in runs])
 
     def carried(name):
@@ -138,13 +153,13 @@ def report(runs):
     guess_header = ("rows", "workers", "kernel values", "GB moved", "rows at client", "hours")
     lines = [
         f"Waveform data, degrees 1 to 5, penalties {PENALTIES}, tol {TOL:g}, eight chunks, two "
-        "workers of one thread. Sent and received: bytes of arrays between client and workers, by "
-        "our count, what goes to all workers counted once for each; loopback: all that the machine "
-        "moved between processes meanwhile, which includes loading the rows.",
+        "workers with one thread each. Sent and received: bytes of arrays between client and "
+        "workers, counted once per receiver; loopback: all bytes that the machine moved between "
+        "processes meanwhile, including those of loading the rows.",
         "",
-        f"Model: {costs[0]:.2g} s a kernel value, {costs[1]:.2g} s a byte, {costs[2]:.2g} s a "
-        "round; kernel values, bytes and rows at the client carried on as powers of the rows. "
-        "These sizes were NOT run:",
+        f"Model: {costs[0]:.2g} s per kernel value, {costs[1]:.2g} s per byte, {costs[2]:.2g} s "
+        "per round; kernel values, bytes and rows at the client are extrapolated as powers of the "
+        "rows. These sizes were NOT run:",
         "",
         "```text",
         *format_table(guess_header, guesses).splitlines(),

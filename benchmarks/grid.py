@@ -1,9 +1,9 @@
-"""The paper's grid of penalties on one training fold: by path, by cold fits, and SVC's grid.
+"""Time the paper's grid of penalties on one training fold: by path, by cold fits, and SVC's grid.
 
-49 pairs of penalties over ten degrees for the vote, and ten degrees times twelve values of C for
-SVC on precomputed kernels (`max_iter=1e6`), as in the paper's experiments. The fold is three
-fifths of a data set: ocr49 where a folder with its CSV file is given, else ionosphere. Path and
-SVC are the median of three runs, the cold fits one run; one process, one thread.
+The vote has 49 pairs of penalties over ten degrees. SVC has ten degrees times twelve values of C on
+precomputed kernels (`max_iter=1e6`), as in the paper's experiments. The fold is three fifths of a
+data set: ocr49 if a folder with its CSV file is given, else ionosphere. Times of path and SVC are
+medians of three runs, the cold fits are run once; one process, one thread.
 """
 
 import argparse

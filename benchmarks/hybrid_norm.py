@@ -1,12 +1,13 @@
-"""A squared term beside the l1 norm, in two forms, next to SVC on musk and climate.
+"""Compare votes with an added squared term, in two forms, with SVC on musk and climate.
 
-The vote minimises hinge loss + beta sum |a_kj| + rho/2 times a square: of the weights, sum a_kj^2,
-or of the norms in the kernels' spaces, sum_k a_k^T K_k a_k. Gaussians exp(-gamma ||x - x'||^2 / N)
-with gamma = 0.03, 0.1, 0.3, 1, 3 on N standardised features, one of them chosen by validation or
-all five in one vote; rho = 0 is one of the choices. Three random partitions, each in five folds:
-fold i tests, fold i + 1 validates, the others train; one setting for each partition, by mean
-validation error (fewest support vectors where that ties). Errors and support vectors are means and
-standard deviations over the fifteen runs, differences to SVC run by run.
+The vote minimises hinge loss + beta sum |a_kj| + rho/2 times a square: that of the weights,
+sum a_kj^2, or that of the norms in the kernels' spaces, sum_k a_k^T K_k a_k. The kernels are
+Gaussians exp(-gamma ||x - x'||^2 / N) with gamma = 0.03, 0.1, 0.3, 1, 3 on N standardised features:
+either one of them, chosen by validation, or all five in one vote. rho = 0 is one of the choices.
+There are three random partitions into five folds: fold i is for testing, fold i + 1 for validation,
+the others for training. Each partition has one setting, chosen by mean validation error (ties go to
+fewer support vectors). Errors and support vectors are means and standard deviations over the
+fifteen runs; differences to SVC are taken run by run.
 """
 
 import argparse
@@ -27,7 +28,7 @@ FILES = {"musk": "musk.csv.gz", "climate": "climate.csv"}
 GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0)
 COSTS = 10.0 ** np.arange(-1, 4.5, 0.5)
 PLAIN_PENALTIES = 10.0 ** -np.arange(1.5, 6.5, 0.5)
-#: Of the hybrid norms: (l1 penalties, l2 penalties), for one width and for all of them.
+#: For the hybrid norms: (l1 penalties, l2 penalties), with one width and with all widths.
 ONE_WIDTH = ((3e-3, 1e-3, 3e-4, 1e-4, 1e-5), (1e-3, 1e-4, 1e-5))
 ALL_WIDTHS = ((1e-3, 1e-4, 1e-5), (1e-3, 1e-4, 1e-5))
 TOL = 1e-3
@@ -46,7 +47,7 @@ def squared_distances(A, B):
 
 
 class Run:
-    """One training set with the rows it is validated and tested on."""
+    """A training set with its validation and test rows."""
 
     def __init__(self, X, y, folds, i):
         self.test, self.validation = folds == i, folds == (i + 1) % 5
@@ -66,7 +67,7 @@ class Run:
         return np.exp(-np.array(gammas)[:, None, None] * self.distances)
 
 
-# -- the models: each gives {setting: score} for a run -----------------------------------------
+# -- the models: each returns {setting: score} for a run ---------------------------------------
 
 
 def score_svc(run, gammas):
@@ -121,10 +122,10 @@ def setting(gammas, l1_penalty, l2_penalty):
 
 
 def fit_hybrid(kernels, y, l1_penalty, l2_penalty, form, start):
-    """Return ((kernel, centre) of each term, weights), to about a relative gap of TOL.
+    """Return ((kernel, centre) of each term, weights), to a relative gap of about TOL.
 
-    Columns join a pool until none violates its constraint by more than a few TOL; all of them
-    at once where there is one kernel.
+    Columns are added to a pool until none violates its constraint by more than a few TOL. With a
+    single kernel, all columns are added at once.
     """
     n_kernels, n, _ = kernels.shape
     w = np.full(n, 1 / n)
@@ -150,7 +151,7 @@ def fit_hybrid(kernels, y, l1_penalty, l2_penalty, form, start):
                 correlation[k] -= l2_penalty * pull
         excess = np.where(member, 0.0, np.abs(correlation) / l1_penalty)
         worst = np.argsort(-excess, axis=None)[:COLUMNS_PER_ROUND]
-        # Rounding and the pool's own gap show where the l1 penalty is tiny.
+        # Rounding and the gap of the pool matter if the l1 penalty is tiny.
         worst = worst[excess.ravel()[worst] > 1 + 3 * TOL * max(1, 1e-3 / l1_penalty)]
         if len(worst) == 0:
             voting = weights != 0
@@ -177,7 +178,7 @@ MODELS = {
 
 
 def choose(runs):
-    """Return the setting of the lowest mean validation error."""
+    """Return the setting with the lowest mean validation error."""
     return min(
         runs[0],
         key=lambda name: (
@@ -188,8 +189,9 @@ def choose(runs):
 
 
 def measure(name, X, y, seeds):
-    """Return one record for each model and choice of widths."""
-    candidates, seconds = {}, {}
+    """Return one record per model and choice of widths."""
+    candidates = {}
+    seconds: dict[tuple[str, str], float] = {}
     for seed in seeds:
         folds = np.random.default_rng(seed).permutation(len(y)) % 5
         runs = [Run(X, y, folds, i) for i in range(5)]
@@ -257,7 +259,8 @@ def main():
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in arguments.data:
-            found = measure(name, *load(arguments.data_dir, name), arguments.seeds)
+            X, y = load(arguments.data_dir, name)
+            found = measure(name, X, y, arguments.seeds)
             records += found
             rows += [as_row(record, found[0]) for record in found]
     print(format_table(HEADER, rows, LEFT))

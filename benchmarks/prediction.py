@@ -1,4 +1,4 @@
-"""Compare prediction of 10,000 rows: votedkernels and scikit-learn's SVC, tuned alike.
+"""Time the prediction of 10,000 rows by votedkernels and by SVC, both tuned in the same way.
 
 Prints a table and writes it to ``benchmarks/results/prediction.md`` and ``.json``; see
 README.md in this folder for what is measured.
@@ -39,7 +39,7 @@ LEFT = (0, 1, 6, 7)
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to tune and fit on, rows to measure the error on, rows to time."""
+    """Rows for tuning and fitting, for measuring the error, and for timing."""
 
     X_train: np.ndarray
     y_train: np.ndarray
@@ -49,7 +49,7 @@ class Split:
 
 
 def waveform_splits(n_train=5000):
-    """One split: fresh test rows cost nothing; features standardised on the training rows."""
+    """Return one split with fresh test rows; features are standardised on the training rows."""
     X, y = make_waveform(n_train, random_state=0)
     X_test, y_test = make_waveform(N_TIMED_ROWS, random_state=1)
     mean, deviation = X.mean(axis=0), X.std(axis=0)
@@ -58,7 +58,7 @@ def waveform_splits(n_train=5000):
 
 
 def digits_splits(n_folds=3):
-    """Three splits, so that each of the few rows is a test row once; features divided by 16."""
+    """Return three splits, so that each row is a test row once; features are divided by 16."""
     X, y = load_digits(return_X_y=True)
     X = X / 16
     rng = np.random.default_rng(0)
@@ -74,10 +74,10 @@ DATA_SETS = {"waveform": waveform_splits, "digits": digits_splits}
 
 
 def candidates(X):
-    """Return estimator and grid of each model: 21 candidates for either.
+    """Return the estimator and the grid of each model; both grids have 21 candidates.
 
-    The strongest regularisation comes first, because a grid search gives ties to the candidate
-    it met first. Both get the same widths, in multiples of gamma="scale".
+    The strongest regularisation comes first, because a grid search prefers the first of several
+    equal candidates. Both models get the same widths, in multiples of gamma="scale".
     """
     scale = 1.0 / (X.shape[1] * X.var())
     widths = (0.1, 0.3, 1.0, 2.0, 4.0)
@@ -96,7 +96,7 @@ def candidates(X):
             "coef0": [1.0],
         },
     ]
-    # For Gaussian kernels alone the two penalties do the same, so one of them is enough.
+    # For Gaussian kernels the two penalties have the same effect, so one of them is enough.
     voted = [
         {
             "kernels": [Gaussian(gammas=(width,), unit="scale") for width in widths],
@@ -129,15 +129,15 @@ def tune(estimator, grid, split, n_jobs):
     """Return the estimator that cross-validation chose, fitted to all training rows."""
     folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=1)
     with warnings.catch_warnings():
-        # Some candidates have penalties under which no kernel gets a weight, and say so.
+        # Some candidates warn that, with their penalties, no kernel gets a weight.
         warnings.simplefilter("ignore", UserWarning)
         search = GridSearchCV(estimator, grid, cv=folds, n_jobs=n_jobs)
         return search.fit(split.X_train, split.y_train).best_estimator_
 
 
 def time_predictions(fitted, X):
-    """Return the seconds of every repeat; the models take turns, so that noise hits both."""
-    seconds = {name: [] for name in fitted}
+    """Return the seconds of each repeat; the models take turns, so that noise affects both."""
+    seconds: dict[str, list[float]] = {name: [] for name in fitted}
     with threadpool_limits(1):
         for name in fitted:
             fitted[name].predict(X)
@@ -148,22 +148,22 @@ def time_predictions(fitted, X):
 
 
 def compare(data_set, splits, n_jobs):
-    """Tune, measure and time both models on every split; return one record for each."""
-    wrong = {name: [] for name in MODELS}
-    medians = {name: [] for name in MODELS}
-    supports = {name: [] for name in MODELS}
-    chosen = {name: [] for name in MODELS}
+    """Tune, test and time both models on each split; return one record per model."""
+    mistakes: dict[str, list[np.ndarray]] = {name: [] for name in MODELS}
+    medians: dict[str, list[float]] = {name: [] for name in MODELS}
+    supports: dict[str, list[int]] = {name: [] for name in MODELS}
+    chosen: dict[str, list[str]] = {name: [] for name in MODELS}
     for number, split in enumerate(splits, start=1):
         fitted = {}
         for name, (estimator, grid) in candidates(split.X_train).items():
             report_progress(f"{data_set}, split {number} of {len(splits)}: tuning {name}")
             model = fitted[name] = tune(estimator, grid, split, n_jobs)
-            wrong[name].append(model.predict(split.X_test) != split.y_test)
+            mistakes[name].append(model.predict(split.X_test) != split.y_test)
             supports[name].append(len(model.support_))
             chosen[name].append(describe_choice(model))
         for name, seconds in time_predictions(fitted, split.X_timed).items():
             medians[name].append(statistics.median(seconds))
-    wrong = {name: np.concatenate(parts) for name, parts in wrong.items()}
+    wrong = {name: np.concatenate(parts) for name, parts in mistakes.items()}
     records = []
     for name in MODELS:
         error = float(wrong[name].mean())
@@ -256,14 +256,14 @@ def main():
             lines=[
                 "\n".join(difference_lines(records)),
                 "Both models are tuned by the same 5-fold cross-validation over 21 candidates "
-                "each. `ms` is for 10,000 rows, the median of 7 (its mean over the splits), one "
-                "process, one thread, the scaling of the features left out; `ratio` is SVC's time "
-                "to ours. Waveform: 5,000 training rows, 10,000 fresh test rows. Digits: three "
-                "splits, each row a test row once; the rows timed are test rows, repeated, with "
-                "a little noise. The grid of votedkernels was settled by trial runs on the same "
-                "digits rows, so its digits error is on the optimistic side.",
-                f"The goal is a ratio of {GOAL:g} at an error no more than SVC's plus its standard "
-                "error.",
+                "each. `ms` is the time for 10,000 rows, the median of 7 repeats (averaged over "
+                "the splits), in one process with one thread, without scaling the features. "
+                "`ratio` is SVC's time divided by ours. Waveform: 5,000 training rows, 10,000 "
+                "fresh test rows. Digits: three splits, each row is a test row once; the timed "
+                "rows are test rows, repeated, with a little noise. The grid of votedkernels was "
+                "chosen in trial runs on the same digits rows, so its digits error is optimistic.",
+                f"The goal is a ratio of {GOAL:g} at an error of at most SVC's error plus its "
+                "standard error.",
             ],
             data={"records": records},
         )

@@ -1,19 +1,20 @@
-"""Kernel values per second of the pricing pass, against what the machine can do.
+"""Measure kernel values per second of a pricing pass, compared with what the machine can do.
 
-The roof is measured in the same run, on the same cores:
+The roof (upper limit) is measured in the same run, on the same cores:
 
-- polynomials: the multiply-adds that a pass over ten degrees needs at least: one multiplication
-  and one addition per kernel value, all in registers, and the inner product that ten values
-  share, at the speed of a large matrix product (or the base at the speed of memory, if slower);
-- Gaussians: one exponential per kernel value, the loop that computes exponentials and nothing
-  else; the distances that seven widths share are left out.
+- polynomials: the least work of a pass over ten degrees: one multiplication and one addition per
+  kernel value, in registers, and the inner product that ten values share, at the speed of a large
+  matrix product (or reading the base at the speed of memory, if that is slower);
+- Gaussians: one exponential per kernel value, in a loop that computes nothing else; the distances
+  that seven widths share are not counted.
 
-`loops alone` is the first part of the polynomials' roof: what ten powers and sums could reach if
-the inner products cost nothing.
+`loops alone` is the first part of the polynomials' roof: the speed if the inner products cost
+nothing.
 """
 
 import argparse
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,9 @@ from numba import njit
 from threadpoolctl import threadpool_limits
 
 from votedkernels import Gaussian, Polynomial
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.kernels import Gram
-from votedkernels.kernels import columns as gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.kernels._fused import exponentials
 
 PACKAGES = ("numpy", "numba")
@@ -38,7 +39,7 @@ REPEATS = 9
 
 @njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def multiply_add(factor, n):
-    """Run n rounds of ten multiplications and ten additions, four lanes by four."""
+    """Run n rounds of ten multiplications and ten additions in each of 16 lanes."""
     power, total = np.ones(16), np.zeros(16)
     for _ in range(n):
         for lane in range(16):
@@ -51,7 +52,7 @@ def multiply_add(factor, n):
 
 
 def in_threads(work, n_threads):
-    """Run the same work in each of some threads; return the seconds."""
+    """Run the same work in each of several threads; return the seconds."""
 
     def run():
         threads = [threading.Thread(target=work) for _ in range(n_threads)]
@@ -70,7 +71,7 @@ def multiply_add_rate(n_threads):
 
 
 def product_rate(n_threads):
-    """Multiply-adds per second of a large matrix product."""
+    """Return the multiply-adds per second of a large matrix product."""
     n = 768
     left, right = np.ones((n, n)), np.ones((n, n))
     out = [np.empty((n, n)) for _ in range(n_threads)]
@@ -83,13 +84,13 @@ def product_rate(n_threads):
 
 
 def memory_rate(n_threads):
-    """Doubles read per second."""
+    """Return the doubles read per second."""
     data = np.ones(2**24)
     return n_threads * len(data) / in_threads(data.sum, n_threads)
 
 
 def polynomial_roof(n_threads, n_features):
-    """Kernel values per second: ten powers and sums, and the inner product that they share."""
+    """Return kernel values per second: ten powers and sums, and their shared inner product."""
     seconds = 10 / multiply_add_rate(n_threads) + n_features / product_rate(n_threads)
     return 10 / max(seconds, 1 / memory_rate(n_threads))
 
@@ -107,19 +108,19 @@ def exponential_rate(n_threads):
 
 
 def measure(family, n_rows, n_centers, n_jobs):
-    """Return kernel values per second of a pass, compiled and by NumPy."""
+    """Return kernel values per second of a pass, in compiled code and in NumPy."""
     X, _ = make_waveform(n_centers, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(X.shape[1])
     family.fit(X, np.ones(n_centers))
-    columns = Gram([family], X, X, memory_limit=0, n_jobs=n_jobs)
     v = np.zeros(n_centers)
     v[:n_rows] = np.random.default_rng(0).standard_normal(n_rows)
     n_values = family.n_kernels * n_rows * n_centers
     rates = []
     for fused in (True, False):
-        gram.FUSED_WORK = 0 if fused else np.inf
+        budget = Budget(n_jobs=n_jobs, compiled=fused)
+        columns = LocalColumns([family], X, X, for_bases=0, budget=budget)
         columns.correlate(v)
-        seconds = [time_call(lambda: columns.correlate(v))[1] for _ in range(REPEATS)]
+        seconds = [time_call(partial(columns.correlate, v))[1] for _ in range(REPEATS)]
         rates.append(n_values / min(seconds))  # the best, as for the roofs
     return rates
 

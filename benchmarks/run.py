@@ -1,7 +1,7 @@
-"""Compare solvers of one problem: votedkernels, the whole LP, lp_solve and skglm.
+"""Compare five solvers: votedkernels, its coordinate descent, the full LP, lp_solve and skglm.
 
 Prints a table and writes it to ``benchmarks/results/solvers.md`` and ``.json``.
-Run it with ``make bench``; see README.md in this folder for what is measured.
+Run it with ``make bench``; README.md in this folder says what is measured.
 """
 
 import argparse
@@ -57,11 +57,11 @@ def main():
     records = []
     with threadpool_limits(limits.n_jobs):
         for n_rows in arguments.sizes:
-            # What is loaded or compiled at first use is not part of any measurement.
+            # Loading and compiling at first use are not timed.
             run_ours(make_instance(n_rows, 1e-2), replace(limits, repeats=1))
             for complexity_penalty in arguments.lambdas:
                 records += compare(n_rows, complexity_penalty, arguments, limits)
-                # Written after every problem: the whole takes hours, and may be stopped.
+                # Save after each problem: a complete run takes hours and may be stopped.
                 save(records, run, arguments)
     print(format_table(HEADER, list(map(as_row, records)), LEFT))
     print()
@@ -104,7 +104,7 @@ def parse_arguments():
 
 
 def compare(n_rows, complexity_penalty, arguments, limits):
-    """Run every solver on one problem; return a record for each."""
+    """Run all solvers on one problem; return one record per solver."""
     instance = make_instance(n_rows, complexity_penalty)
     case = {"m": n_rows, "lambda": complexity_penalty}
     where = f"m = {n_rows}, lambda = {complexity_penalty:g}"
@@ -131,7 +131,7 @@ def compare(n_rows, complexity_penalty, arguments, limits):
             record = {"solver": solver, "remark": "not installed"}
         except Failed as failure:
             record = {"solver": solver, "remark": f"failed: {failure}"}
-        except Exception as error:  # whatever it is, the others are still to be measured
+        except Exception as error:  # go on with the other solvers
             reason = " ".join(str(error).split())[:80]
             record = {"solver": solver, "remark": f"failed: {type(error).__name__} {reason}"}
         else:
@@ -141,7 +141,7 @@ def compare(n_rows, complexity_penalty, arguments, limits):
 
 
 def describe_outcome(solver, outcome, instance, lower_bound, ours):
-    """Return the numbers of a run; the gap is recomputed from the weights."""
+    """Return the record of a run; the gap is recomputed from the weights."""
     seconds = statistics.median(outcome.seconds)
     record = {
         "solver": solver,
@@ -182,8 +182,8 @@ def as_row(record):
 def summarise(records):
     """Return, for each m, the geometric mean and the smallest ratio of the full LP to ours.
 
-    Against the fastest way to call linprog, and against the dual simplex as it comes, with
-    presolve. A mean with an unfinished run in it is a lower limit.
+    The full LP is that of the fastest way to call linprog, and that of the dual simplex with its
+    defaults. A mean that includes an unfinished run is a lower limit.
     """
     medians = {(r["m"], r["lambda"]): r["seconds"] for r in records if r["solver"] == "ours"}
     summary = []
@@ -238,17 +238,18 @@ def save(records, run, arguments):
             "Waveform data, standardised and divided by sqrt(21); polynomial kernels of degree 1 "
             "to 10 with gamma = 1, trace complexity, beta = lambda / 10; one process, "
             f"{arguments.n_jobs} thread(s). `seconds` is the median of up to {arguments.repeats} "
-            "repeats (fewer where they take long), `best` the fastest of them, `ratio` is of "
-            "medians, to votedkernels in the same run.",
-            "`gap` is (F - D) / F: F recomputed by NumPy from the weights returned, D a lower "
-            "bound of the optimum recomputed by NumPy from the weights of votedkernels, the same "
-            "for all solvers of a problem.",
-            "The full LP is timed with its construction. The remark names the fastest of the dual "
-            "simplex with and without presolve and the interior point method; the latter is given "
-            "as long as the fastest dual simplex took, and nothing else is tried where a dual "
-            f"simplex meets the cap of {arguments.cap:g} s. lp_solve is timed by wall clock for "
-            "reading the file and solving, not for writing it. skglm's time is to a relative "
-            "excess of 1e-3, compilation left out; `gap` tells how far it got by the end. "
+            "repeats (fewer if they take long), `best` the fastest of them. `ratio` is the median "
+            "divided by that of votedkernels in the same run.",
+            "`gap` is (F - D) / F. F is recomputed by NumPy from the weights that a solver "
+            "returned. D, a lower bound on the optimum, is computed by NumPy from the weights of "
+            "votedkernels and is the same for all solvers of a problem.",
+            "The time of the full LP includes its construction. The remark names the fastest of "
+            "the dual simplex with and without presolve and the interior point method. The last "
+            "gets as much time as the faster dual simplex took, and nothing else is tried if the "
+            f"first dual simplex reaches the cap of {arguments.cap:g} s. For lp_solve, the time "
+            "to read the file and solve is counted, but not the time to write it. For skglm, the "
+            "time to a relative excess of 1e-3 is counted, without compilation; `gap` shows how "
+            "far it got in the end. "
             'Coordinate descent is `solver="coordinate-descent"`, which uses no LP solver.',
         ],
         data={"records": records, "summary": summarise(records)},

@@ -1,8 +1,9 @@
-"""Waveform data of growing size: time, passes, kernel values, memory and gap.
+"""Measure time, passes, kernel values, memory and gap on waveform data of growing size.
 
-Ten degrees, beta = lambda / 10, features standardised and divided by sqrt(21). Each fit runs in a
-process of its own, so that its peak memory is its own. A pass is p * n_centers * |{u > 0}| kernel
-values at the last dual vector; `passes` is all kernel values priced, divided by that.
+There are ten degrees, beta = lambda / 10, and features are standardised and divided by sqrt(21).
+Each fit runs in a process of its own, so that its peak memory can be measured. A pass has
+p * n_centers * |{u > 0}| kernel values, at the last dual vector; `passes` is the number of all
+kernel values divided by that.
 """
 
 import argparse
@@ -11,10 +12,18 @@ import resource
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from _common import RESULTS, describe_run, format_table, report_progress, write_report
+from _common import (
+    RESULTS,
+    counted_values,
+    describe_run,
+    format_table,
+    report_progress,
+    write_report,
+)
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "highspy", "numba")
 HEADER = (
@@ -23,20 +32,20 @@ HEADER = (
 
 
 def fit_one(n_rows, complexity_penalty, n_jobs, memory_limit):
-    """Fit and return the record; run in a fresh process."""
+    """Fit and return the record; to be run in a fresh process."""
     from votedkernels import Polynomial, VotedKernelClassifier
-    from votedkernels.kernels import Gram
+    from votedkernels.kernels import LocalColumns
     from votedkernels.solvers import SOLVERS
 
     X, y = load(n_rows)
     seen = {}
-    solve = SOLVERS["column-generation"]
+    solver = SOLVERS["column-generation"]
 
     def recording(problem, **options):
-        seen["gram"], seen["solution"] = problem.gram, solve(problem, **options)
+        seen["columns"], seen["solution"] = problem.columns, solver.solve(problem, **options)
         return seen["solution"]
 
-    SOLVERS["column-generation"] = recording
+    SOLVERS["column-generation"] = replace(solver, solve=recording)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model = VotedKernelClassifier(
         Polynomial(gamma=1.0),
@@ -47,17 +56,18 @@ def fit_one(n_rows, complexity_penalty, n_jobs, memory_limit):
         memory_limit=memory_limit,
     )
     start = time.perf_counter()
-    model.fit(X, y)
+    with counted_values(LocalColumns) as n_values:
+        model.fit(X, y)
     seconds = time.perf_counter() - start
-    gram: Gram = seen["gram"]
+    columns = seen["columns"]
     active = int(np.count_nonzero(seen["solution"].dual))
     return {
         "m": n_rows,
         "lambda": complexity_penalty,
         "seconds": seconds,
         "full_passes": model.n_iter_,
-        "values": gram.n_values,
-        "passes": gram.n_values / (gram.n_kernels * gram.n_centers * active),
+        "values": n_values[0],
+        "passes": n_values[0] / (columns.n_kernels * columns.n_centers * active),
         "extra_mb": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3,
         "gap": model.dual_gap_ / model.objective_,
         "objective": model.objective_,
@@ -108,7 +118,7 @@ def growth_lines(records):
 
 
 def svc_lines(records, svc):
-    """Compare with SVC where both were fitted to as many rows."""
+    """Compare with SVC on the same number of rows."""
     return [
         f"m = {r['m']}, lambda = {r['lambda']:g}: one fit of SVC (polynomial of degree 3, C = 100, "
         f"one core) takes {svc['seconds']:.1f} s, {svc['seconds'] / r['seconds']:.1f} times as "
@@ -162,7 +172,7 @@ def main():
                 options += ["--memory-limit", arguments.memory_limit]
             records.append(run_alone(options))
             lines = [" ".join(__doc__.split()), *growth_lines(records), *svc_lines(records, svc)]
-            # Written after every fit: the largest take long, and may be stopped.
+            # Save after each fit: the largest take long and may be stopped.
             write_report(
                 arguments.output, "scale", title="Many rows", run=run, header=HEADER,
                 rows=list(map(as_row, records)), left=(), lines=lines,

@@ -1,11 +1,11 @@
-"""Strings: a vote over edit distances next to what else one does with an indefinite similarity.
+"""Compare a vote over edit distances with other ways to use an indefinite similarity of strings.
 
-Kernels exp(-d / s) with the normalised Levenshtein distance d and s = 0.1, 0.3, 1. The vote takes
-all three at once; the others choose one by the same 3-fold cross-validation on the training part
-that chooses their other parameters. Several random splits of a part of the rows; errors and
-support vectors are means and standard deviations over the splits. Then one fit on all rows of each
-data set, of the edit distances and of a similarity that is not symmetric, each in a process of its
-own that tells its memory.
+The kernels are exp(-d / s) with the normalised Levenshtein distance d and s = 0.1, 0.3, 1. The vote
+uses all three at once. The other methods choose one of them by the 3-fold cross-validation on the
+training rows that also chooses their other parameters. Errors and support vectors are means and
+standard deviations over several random splits of a part of the rows. Then all rows of each data set
+are fitted once with the edit distances and once with a similarity that is not symmetric, each in a
+process of its own, to measure memory.
 """
 
 import argparse
@@ -57,7 +57,7 @@ COMPLEXITY_PENALTIES = (1e-1, 1e-2, 1e-3)
 L1_PENALTIES = (1e-2, 3e-3, 1e-3)
 COSTS = (0.1, 1.0, 10.0, 100.0)
 NEIGHBOURS = (1, 3, 5, 9, 15)
-#: Of the fits on all rows.
+#: For the fits on all rows.
 FULL_PENALTIES = {"complexity_penalty": 1e-3, "l1_penalty": 2e-3}
 TOL = 1e-6
 HEADER = ("data", "model", "error, %", "support vectors", "seconds", "largest gap")
@@ -65,7 +65,7 @@ FULL_HEADER = ("data", "rows", "kernels", "seconds", "gap", "support vectors", "
 
 
 def load(folder, name):
-    """Return strings, as they are, and labels."""
+    """Return the strings, unchanged, and the labels."""
     path = folder / f"{name}.csv"
     if path.exists():
         content = path.read_bytes()
@@ -76,18 +76,18 @@ def load(folder, name):
 
 
 def coverage(A, B):
-    """Share of the three-letter pieces of b that a holds: not symmetric."""
+    """Return the share of the three-letter pieces of b that occur in a; it is not symmetric."""
     vectorizer = CountVectorizer(analyzer="char", ngram_range=(3, 3), binary=True, lowercase=False)
     right = vectorizer.fit_transform([f"^{b}$$" for b in B])
     left = vectorizer.transform([f"^{a}$$" for a in A])
     return (left @ right.T).toarray() / np.asarray(right.sum(axis=1)).ravel()
 
 
-# -- the models: each gives (predictions, number of support vectors, gap or None) ----------------
+# -- the models: each returns (predictions, number of support vectors, gap or None) --------------
 
 
 class Split:
-    """Training and test strings, and what the models share of them."""
+    """Training and test strings, and the matrices that the models share."""
 
     def __init__(self, X, y, train, test):
         self.X, self.y = [X[i] for i in train], y[train]
@@ -102,7 +102,7 @@ class Split:
 
 
 def search(split, model, grid, train, test):
-    """Return the score of the best parameters and the predictions of the model that has them."""
+    """Return the best score, and the predictions and the model of the best parameters."""
     found = GridSearchCV(model, grid, cv=split.cv).fit(train, split.y)
     return found.best_score_, found.predict(test), found.best_estimator_
 
@@ -129,7 +129,7 @@ def support_vector_machine(split, kernels, repair=None):
 
 
 def clip(K, K_test):
-    """Drop the negative eigenvalues; new rows are mapped likewise."""
+    """Remove the negative eigenvalues; new rows are projected in the same way."""
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     kept = vectors[:, values > 0]
     projection = kept @ kept.T
@@ -172,7 +172,7 @@ MODELS = {
 def compare(X, y, name):
     n_train, n_test, n_splits = SIZES[name]
     splits = StratifiedShuffleSplit(n_splits, train_size=n_train, test_size=n_test, random_state=0)
-    results = {model: [] for model in MODELS}
+    results: dict[str, list[dict[str, object]]] = {model: [] for model in MODELS}
     for number, (train, test) in enumerate(splits.split(np.zeros(len(y)), y)):
         split = Split(X, y, train, test)
         for model, run in MODELS.items():
@@ -189,12 +189,12 @@ def compare(X, y, name):
 
 
 def fit_all_rows(folder, name, kernels):
-    """Fit on all rows, in this process, and return what there is to tell."""
+    """Fit all rows in this process and return the record."""
     X, y = load(folder, name)
     family = EditDistance(SCALES, normalised=True) if kernels == "edit" else Similarity(coverage)
     VotedKernelClassifier(family).fit(X[:20] + X[-20:], np.arange(40) % 2)  # imports
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    model = VotedKernelClassifier(family, **FULL_PENALTIES, tol=TOL)
+    model = VotedKernelClassifier(family, tol=TOL).set_params(**FULL_PENALTIES)
     _, seconds = time_call(lambda: model.fit(X, y))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
@@ -260,11 +260,13 @@ def main():
     if args.fit:
         print(json.dumps(fit_all_rows(args.data_dir, *args.fit)))
         return
-    warnings.simplefilter("ignore")  # a machine that does not converge is scored as it is
-    results, full = {}, {}
+    warnings.simplefilter("ignore")  # models that have not converged are scored anyway
+    results = {}
+    full: dict[str, dict[str, object]] = {}
     with threadpool_limits(1):
         for name in args.data:
-            results[name] = compare(*load(args.data_dir, name), name)
+            X, y = load(args.data_dir, name)
+            results[name] = compare(X, y, name)
     for name in args.data:
         full[name] = {}
         for kernels in ("edit", "coverage"):
@@ -286,16 +288,17 @@ def main():
         left=(0, 1),
         lines=[
             " ".join(__doc__.split("\n\n", 1)[1].split()),
-            f"Training rows / test rows / splits: {sizes}. Seconds are of fitting and choosing on "
-            "one core, distances counted for the vote only (the others share theirs). Clipped and "
-            "shifted matrices are repaired before the cross-validation, which so looks at all "
+            f"Training rows / test rows / splits: {sizes}. Seconds are for fitting and choosing on "
+            "one core; only those of the vote include the distances (the others share theirs). "
+            "Matrices are clipped or shifted before the cross-validation, so this step uses all "
             "training rows. Nearest neighbours and similarities as features need all training "
-            "rows, and these are their support vectors.",
+            "rows, which count as their support vectors.",
             "## All rows",
             format_markdown_table(FULL_HEADER, full_rows, (0, 2)),
             "Penalties: "
             + ", ".join(f"{key}={value:g}" for key, value in FULL_PENALTIES.items())
-            + f"; tol={TOL:g}. Memory is what the fit added to the peak of its process.",
+            + f"; tol={TOL:g}. Memory is the amount by which the fit raised the peak of its "
+            "process.",
         ],
         data={"results": results, "all_rows": full},
     )

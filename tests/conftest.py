@@ -1,6 +1,7 @@
 """Set up what must be in place before the first import of SciPy and scikit-learn."""
 
 import os
+from dataclasses import replace
 
 # Without it scikit-learn skips its array API check, and a skip is a failure here.
 os.environ["SCIPY_ARRAY_API"] = "1"
@@ -31,12 +32,12 @@ settings.load_profile("votedkernels")
 def recorded(monkeypatch):
     """A list that receives (problem, solution) of every problem a classifier solves."""
     seen = []
-    for name, solve in list(SOLVERS.items()):
+    for name, solver in list(SOLVERS.items()):
 
-        def recording(problem, *, _solve=solve, **kwargs):
+        def recording(problem, *, _solve=solver.solve, **kwargs):
             solution = _solve(problem, **kwargs)
             seen.append((problem, solution))
             return solution
 
-        monkeypatch.setitem(SOLVERS, name, recording)
+        monkeypatch.setitem(SOLVERS, name, replace(solver, solve=recording))
     return seen

@@ -1,6 +1,6 @@
-"""Which tests look at a line: learnt by running them once, each of them watched by coverage.
+"""Find the tests that execute a line, by running all tests once under coverage.
 
-Work is done in forks of a process that has imported what the tests need, apart from the package.
+The work is done in forks of a process that has imported everything except the package.
 """
 
 import ast
@@ -22,10 +22,10 @@ HEAVY = (
     "coverage", "cvxpy", "highspy", "hypothesis.strategies", "numba", "pandas", "scipy.stats",
     "sklearn.datasets", "sklearn.model_selection", "sklearn.svm", "sklearn.utils.estimator_checks",
 )  # fmt: skip
-#: Coverage does not see compiled lines, and compiling takes long: those of this file are tried as
-#: plain Python, by all tests of another.
+#: Coverage does not see compiled lines, and compiling takes long: this file is tested as
+#: plain Python, by all tests of the other file.
 COMPILED = {"solvers/lp/pivots.py": "tests/solvers/lp/test_dense_simplex.py::"}
-#: Seconds for a test: these, and so many times what it took when it was watched.
+#: The time limit of a test: these seconds, plus this factor times its seconds under coverage.
 PATIENCE, FACTOR = 40, 10
 MEMORY = 8 * 2**30
 
@@ -37,7 +37,7 @@ def import_heavy():
 
 
 def fork_all(tasks, jobs):
-    """Do (key, work) pairs, each work in a fork; give (key, exit code) as they end."""
+    """Run the work of (key, work) pairs, each in a fork; yield (key, exit code) as they end."""
     tasks, running = iter(tasks), {}
     while True:
         while len(running) < jobs and (task := next(tasks, None)):
@@ -46,7 +46,7 @@ def fork_all(tasks, jobs):
             return
         pid, status = os.wait()
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)  # what the tests may have left behind
+            os.killpg(pid, signal.SIGKILL)  # end processes that the tests may have left behind
         yield running.pop(pid), os.waitstatus_to_exitcode(status)
 
 
@@ -69,18 +69,18 @@ def _fork(work):
 
 
 def run_tests(folder, files, plugin, *, compiled=True):
-    """Run files of tests on the package in a folder, in this process."""
+    """Run test files in this process, on the package in a folder."""
     importlib.import_module("numba").config.DISABLE_JIT = not compiled
     sys.path.insert(0, str(folder))
     os.environ["PYTHONPATH"] = str(folder)
     os.chdir(ROOT)
-    signal.alarm(3 * PATIENCE)  # a package that cannot even be imported in this time hangs
+    signal.alarm(3 * PATIENCE)  # a package that is not imported in this time hangs
     options = ["-q", "-p", "no:cacheprovider", "--tb=no", f"--maxfail={plugin.maxfail}"]
     return pytest.main([*options, *files], plugins=[plugin])
 
 
 class Chosen:
-    """Run the chosen tests, in this order; note which one runs; do not shrink examples."""
+    """Run the chosen tests in order and note which one runs; do not shrink examples."""
 
     maxfail = 1
 
@@ -107,7 +107,7 @@ class Chosen:
 
 
 class Watched:
-    """Note which test executes which lines, and how long it takes; leave out those that fail."""
+    """Record which test executes which lines and how long it takes; leave out failing tests."""
 
     maxfail = 0
 
@@ -121,7 +121,7 @@ class Watched:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
         signal.alarm(0)
-        self.coverage.switch_context(item.location[0])  # fixtures may serve the whole file
+        self.coverage.switch_context(item.location[0])  # the whole file may share a fixture
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item):
@@ -141,14 +141,14 @@ class Watched:
 
 
 class Table:
-    """What watching has told: seconds of tests, and the tests that execute a line of a file."""
+    """The results of `Watched`: seconds of tests, and the tests that execute each line."""
 
     def __init__(self, paths):
         self.seconds, self.lines = {}, {}
         for path in paths:
             seconds, files = json.loads(path.read_text(encoding="utf-8"))
             self.seconds.update(seconds)
-            # Whether a limit of time is kept depends on what else the machine does.
+            # Whether a time limit is kept depends on the load of the machine.
             asked = {test for test in seconds if "time_limit" not in test}
             for name, lines in files.items():
                 for line, contexts in lines.items():
@@ -157,7 +157,7 @@ class Table:
                         tests.update({context} & asked if "::" in context else asked)
 
     def choose(self, name, line, budget):
-        """Return tests for a line, with their seconds: quick ones, first one case of each."""
+        """Return quick tests for a line, with their seconds; first one case of each test."""
         chosen, cases, ranked = {}, Counter(), []
         for test in sorted(self.looking_at(name, line), key=self.seconds.get):
             function = test.partition("[")[0]
@@ -169,7 +169,7 @@ class Table:
         return chosen
 
     def looking_at(self, name, line):
-        """Return the tests that execute a line or, where it runs on import, what it defines."""
+        """Return the tests that execute a line or, if it runs on import, what it defines."""
         if name in COMPILED:
             return {test for test in self.seconds if test.startswith(COMPILED[name])}
         source = (PACKAGE / name).read_text(encoding="utf-8")
@@ -178,7 +178,7 @@ class Table:
         around = [(first, last) for first, last in spans if first <= line <= last]
         if tests := self.within(name, line, line):
             return tests
-        # Tests that execute no line at all look at what importing has made.
+        # Tests that execute no line at all check what the import has defined.
         still = self.seconds.keys() - set().union(
             *(self.within(name, 1, 10**6) for name in self.lines)
         )

@@ -1,4 +1,4 @@
-"""The command line called within this process, and what must be true of its errors."""
+"""Call the command line within this process, and check its errors."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from votedkernels.cli import main
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit code, or None and a traceback in place of messages."""
+    """How a command ended: its exit code and output, or None and a traceback."""
 
     code: int | None
     out: str
@@ -35,7 +35,7 @@ def call(*args):
 
 
 def complaint_about(ended, *words):
-    """Return what is wrong with an error message: it is to be one line, and to have the words."""
+    """Return what is wrong with an error message, which must be one line with the given words."""
     if ended.code != 2:
         return f"exit code {ended.code}, not 2: {' '.join(ended.err.split())[-300:]}"
     lines = [line for line in ended.err.splitlines() if not line.startswith("note:")]
@@ -50,7 +50,7 @@ def complaint_about(ended, *words):
 
 
 def contents_of(folder):
-    """Return the bytes of every file under a folder; None for what is no file."""
+    """Return the bytes of all files under a folder, and None for folders."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
@@ -58,7 +58,7 @@ def contents_of(folder):
 
 
 def peak_memory():
-    """Return the most memory that this process has had, in bytes."""
+    """Return the peak memory of this process, in bytes."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (

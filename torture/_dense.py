@@ -1,11 +1,10 @@
-"""What a fit says of itself, recomputed from the definitions by simple dense code.
+"""Recompute what a fit reports from the definitions, by simple dense code.
 
     F(a, b) = sum_i w_i max(0, 1 - y_i f_i) + sum_kj L_k |a_kj| + rho/2 sum_k a_k^T K_k a_k
 
-Every row that the user gave counts, none is merged; kernels, complexities and weights are written
-out here once more, in extended precision where that costs little. Of the library only the numbers
-that it reports are used, the dual vector, which it does not report, and complexities that are
-estimates. `Recorder` gets hold of the dual vectors.
+All given rows count separately; none are merged. Kernels, complexities and weights are computed
+here again, in extended precision if that costs little. From the library come only the numbers that
+it reports, complexities that are estimates, and the dual vectors, which `Recorder` keeps.
 """
 
 import math
@@ -25,34 +24,34 @@ from votedkernels import (
     Similarity,
     Spectrum,
 )
-from votedkernels.estimators import classifier as classifier_module
+from votedkernels.estimators import _ongoing_fit
 
-WIDTHS = 200  # of a continuum, at which dual constraints are looked at
+WIDTHS = 200  # at which the dual constraints of a continuum are checked
 
 
 class Recorder:
-    """Keeps (problem, solution) of every problem that a classifier solves, from now on."""
+    """Keeps (problem, solution) of all problems that classifiers solve from now on."""
 
     def __init__(self):
         self.seen = []
-        solve = classifier_module.solve_problem
+        solve = _ongoing_fit.solve_problem
 
         def recording(solver, problem, **options):
             solution = solve(solver, problem, **options)
             self.seen.append((problem, solution))
             return solution
 
-        classifier_module.solve_problem = recording
+        _ongoing_fit.solve_problem = recording
 
 
 class Untrue(Exception):
-    """A fit said something of itself that is not so."""
+    """A fit reported something that is not true."""
 
 
 def fit_and_check(recorder, model, X, y, sample_weight=None, *, slack=1e-9):
-    """Fit; raise `Untrue` where what is said or kept silent is wrong; return (certified, gap).
+    """Fit; raise `Untrue` if a report or a missing warning is wrong; return (certified, gap).
 
-    ``slack`` is the relative error that values may have beyond ``tol``.
+    ``slack`` is the relative error that is allowed in addition to ``tol``.
     """
     recorder.seen.clear()
     with warnings.catch_warnings(record=True) as caught:
@@ -87,7 +86,7 @@ def fit_and_check(recorder, model, X, y, sample_weight=None, *, slack=1e-9):
 
 
 def true_values(recorder, model, X, y, sample_weight):
-    """Give (F, the bound that u proves, relative rounding error) of each problem."""
+    """Yield (F, the bound that u proves, relative rounding error) of each problem."""
     y = np.asarray(y)
     s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     alive = np.flatnonzero(s > 0)
@@ -98,7 +97,7 @@ def true_values(recorder, model, X, y, sample_weight):
     w = s * class_factors(model, labels, s)
     w = w / w.sum()
     problem = recorder.seen[0][0]
-    centers = problem.gram.centers
+    centers = problem.columns.centers
     _check_centers(model, X, alive, centers, pairwise)
     penalties = _penalties(model, families, rows, s, centers)
     used = model.support_ if pairwise else model.support_vectors_
@@ -121,7 +120,7 @@ def _families(model):
 
 
 def members_of(model):
-    """Give (fitted family, member) of each kernel of the model."""
+    """Return (fitted family, member) of each kernel of the model."""
     return [(family, k) for family in model.kernels_ for k in range(family.n_kernels)]
 
 
@@ -210,7 +209,7 @@ def _cosine(first, second):
 
 
 def _check_scale(family, rows, s):
-    """Check what "scale" was resolved to."""
+    """Check the value to which "scale" was resolved."""
     name = "gamma" if isinstance(family, Polynomial) else "unit"
     asked, found = getattr(family, name), getattr(family, name + "_")
     if asked == "scale":
@@ -218,12 +217,12 @@ def _check_scale(family, rows, s):
         mean = (s @ X).sum() / (s.sum() * X.shape[1])
         variance = (s @ (X - mean) ** 2).sum() / (s.sum() * X.shape[1])
         asked = 1 / (X.shape[1] * variance) if np.ptp(X) > 0 else 1.0
-    if not abs(found - asked) <= 1e-6 * abs(asked):  # a table may be a constant but for rounding
+    if not abs(found - asked) <= 1e-6 * abs(asked):  # a table may be constant up to rounding
         raise Untrue(f"{name} of {family!r} is {found!r} and should be {float(asked)!r}")
 
 
 def _penalties(model, families, rows, s, centers):
-    """Return L_k, and raise where the library's are others."""
+    """Return L_k; raise if those of the library differ."""
     told = np.asarray(model.complexities_, float)
     r, start = told.copy(), 0
     for given, family in zip(families, model.kernels_, strict=True):
@@ -272,7 +271,7 @@ def _objective(model, a, columns, signs, w, penalties, rows, solution):
         f = f + weight * columns[k][:, j]
         sizes = sizes + np.abs(weight * columns[k][:, j])
     value = w @ np.maximum(0, 1 - signs * f) + penalties[kernels] @ np.abs(a)
-    # Of kernels that were computed in double precision.
+    # The library computes kernels in double precision.
     near = signs * f < 1 + 1e-13 * sizes
     error = 1e-14 * (w[near] @ sizes[near])
     if model.l2_penalty:
@@ -293,15 +292,15 @@ def _square(model, a, kernels, places, points):
 
 
 def _spread(dual, problem, rows, signs, w, pairwise, alive):
-    """Return the dual vector of the rows as given: each has its share of its merged row's."""
+    """Return the dual vector of the given rows: each gets its share of the merged row's."""
 
     def key(row, sign):
         return _key(row[alive] if pairwise else row), sign
 
-    # Rows of two other classes may be the same point: what counts is their sum.
+    # Rows of two other classes may be the same point: their sum counts.
     share = Counter()
     for number in range(problem.n_rows):
-        share[key(problem.gram.X[number], problem.y[number])] += dual[number]
+        share[key(problem.columns.X[number], problem.y[number])] += dual[number]
     keys = [key(row, sign) for row, sign in zip(rows, signs, strict=True)]
     mass = Counter()
     for name, weight in zip(keys, w, strict=True):
@@ -312,7 +311,7 @@ def _spread(dual, problem, rows, signs, w, pairwise, alive):
 
 
 def _bound(model, solution, u, rows, signs, w, centers, families, penalties):
-    """Return the bound that u proves, and about its relative error."""
+    """Return the bound that u proves, and its approximate relative error."""
     u = np.minimum(np.maximum(u, 0), w)
     if model.fit_intercept:
         mass = u[signs > 0].sum(), u[signs < 0].sum()
@@ -344,8 +343,8 @@ def _bound(model, solution, u, rows, signs, w, centers, families, penalties):
 
 
 def _bound_of_continuum(model, solution, u, rows, signs, centers):
-    """Return the bound at many widths: at least as high as that of all widths."""
-    family, worst = solution.gram.families[-1], np.longdouble(1)
+    """Return the bound at many widths, which is at least the bound over all widths."""
+    family, worst = solution.columns.families[-1], np.longdouble(1)
     distance = _squared_distances(*(np.asarray(P, np.longdouble) for P in (rows, centers)))
     start = 0
     for other in model.kernels_[:-1]:
@@ -353,7 +352,7 @@ def _bound_of_continuum(model, solution, u, rows, signs, centers):
             correlation = (u * signs) @ kernel_values(other, k, rows, centers, model)
             worst = max(worst, np.abs(correlation).max() / model.penalties_[start])
             start += 1
-    knots = solution.gram.families[-1].knots_
+    knots = solution.columns.families[-1].knots_
     gammas = np.union1d(np.geomspace(knots[0], knots[-1], WIDTHS), family.gammas_)
     if model.complexity_penalty == 0:
         penalties = np.full(len(gammas), model.l1_penalty)

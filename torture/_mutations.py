@@ -1,4 +1,4 @@
-"""Small changes to source code, of the kind that a slip of the pen makes.
+"""Small changes to source code, like typical slips of programmers.
 
 `find_sites` lists all places of a module that can be changed, `mutate` changes one of them.
 """
@@ -24,7 +24,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Site:
-    """A place that can be changed: the number of the node in the module, its line, the change."""
+    """A place that can be changed: its node number in the module, its line, and the change."""
 
     node: int
     line: int
@@ -32,7 +32,7 @@ class Site:
 
 
 def find_sites(source):
-    """Return all sites of a module; annotations, docstrings and messages have none."""
+    """Return all sites of a module, except in annotations, docstrings and messages."""
     tree = ast.parse(source)
     passed_over = set()
     for node in ast.walk(tree):
@@ -46,7 +46,7 @@ def find_sites(source):
 
 
 def _without_effect(node):
-    """Give the parts of a node in which a change would be no slip, or could not be noticed."""
+    """Yield the parts of a node in which no test could notice a change."""
     if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom):
         yield node
     if isinstance(node, ast.AnnAssign):
@@ -62,7 +62,7 @@ def _without_effect(node):
 
 
 def _names_type(node):
-    """Whether an assignment gives a name to a type, such as Four = tuple[...]."""
+    """Whether an assignment names a type, such as Four = tuple[...]."""
     return isinstance(node.value, ast.Subscript) and isinstance(node.value.value, ast.Name)
 
 

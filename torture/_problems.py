@@ -1,4 +1,4 @@
-"""Random problems over every option, each from its seed alone."""
+"""Random problems over all options, each determined by its seed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from votedkernels import (
 
 @dataclass(frozen=True)
 class Drawn:
-    """A model to fit and what to fit it on."""
+    """A model and the data to fit it to."""
 
     model: Any
     X: Any
@@ -33,12 +33,12 @@ def skewed(A, B):
 
 
 def common_letters(A, B):
-    """Return the share of the letters of b that a has: not symmetric."""
+    """Return the share of the letters of b that occur in a; it is not symmetric."""
     return np.array([[len(set(a) & set(b)) / max(1, len(set(b))) for b in B] for a in A])
 
 
 def draw_problem(seed, most_rows=26):
-    """Return a problem: every option has its turn, and a third of the data is degenerate."""
+    """Return a problem; all options occur, and a third of the data is degenerate."""
     rng = np.random.default_rng((7, seed))
     n = int(rng.integers(2, 7)) if rng.random() < 0.1 else int(rng.integers(7, most_rows + 1))
     n_classes = 3 if n >= 9 and rng.random() < 0.2 else 2
@@ -50,7 +50,7 @@ def draw_problem(seed, most_rows=26):
     kernels = _kernels(rng, kind, X)
     if kind == "precomputed":
         X = _matrix(rng, X)
-    # A name is no part of the mathematics, so a few families have one.
+    # Names do not matter to the mathematics, so a few families have one.
     options = _options(rng, kind, kernels, X, y)
     return Drawn(VotedKernelClassifier(kernels, **options), X, y, _weights(rng, y))
 
@@ -88,13 +88,13 @@ def _labels(rng, score, n_classes):
 
 def _degenerate(rng, X, y):
     kind = int(rng.integers(0, 5))
-    if kind == 0:  # rows again, some with another label
+    if kind == 0:  # repeated rows, some with another label
         again = rng.integers(0, len(X), len(X) // 2 + 1)
         other = np.where(rng.random(len(again)) < 0.3, rng.permutation(y[again]), y[again])
         return np.vstack([X, X[again]]), np.concatenate([y, other])
     if kind == 1:  # equal, opposite, constant features
         return np.column_stack([X, X[:, 0], -X[:, 0], np.full(len(X), 0.7)]), y
-    if kind == 2:  # few different points
+    if kind == 2:  # few distinct points
         return np.round(X), y
     if kind == 3:  # one point only
         return np.full_like(X, rng.choice([0.0, 0.7, 3.0])), y
@@ -197,6 +197,6 @@ def _weights(rng, y):
         return None
     weights = rng.integers(0, 4, len(y)) if kind < 0.8 else rng.uniform(0.1, 3.0, len(y))
     weights = weights.astype(float)
-    for label in np.unique(y):  # every class stays
+    for label in np.unique(y):  # keep all classes
         weights[np.flatnonzero(y == label)[0]] = 1.0
     return weights

@@ -1,4 +1,4 @@
-"""What trials share: their arguments, their progress and their one line of JSON."""
+"""What trials share: arguments, progress messages and the line of JSON at the end."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def capture_foreign_output():
-    """Send what is not printed by this Python process to a file; return the file's path.
+    """Send all output that Python does not print to a file; return the file's path.
 
     Compiled libraries, and processes that are started later, write to the file descriptors 1 and
     2. Python's own streams get copies of these, so that only others write to the file.
@@ -28,7 +28,7 @@ def capture_foreign_output():
 
 @dataclass
 class Trial:
-    """One row of the table of reliability.
+    """One row of the reliability table.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Trial:
     what : str
         What is done to the library.
     must_show : str
-        What has to come out of it.
+        What the result must be.
     failures : list of str
-        What came out instead, one entry for each case that failed.
+        One message per failed case.
     """
 
     number: int
@@ -56,23 +56,23 @@ class Trial:
         self._foreign = capture_foreign_output()
 
     def count(self, n_cases):
-        """Return how many of so many cases are to be done."""
+        """Return how many of this many cases to run."""
         return max(1, round(self.options.share * n_cases))
 
     def tell(self, text):
-        """Tell, at most every two seconds, how far it is."""
+        """Print progress, at most every two seconds."""
         now = time.perf_counter()
         if now - self._told >= 2:
             self._told = now
             print(f"  {self.number:2d} {text}", file=sys.stderr, flush=True)
 
     def fail(self, case):
-        """Note a case that failed."""
+        """Record a failed case."""
         self.failures.append(str(case))
         print(f"  {self.number:2d} FAILED {case}", file=sys.stderr, flush=True)
 
     def end(self, shown):
-        """Print the line of JSON and leave: with exit code 0 if nothing failed."""
+        """Print the line of JSON and exit, with code 0 if nothing failed."""
         printed = self._foreign.read_text(errors="replace").strip()
         if printed:
             self.fail(f"printed past Python: {printed[:300]!r}")

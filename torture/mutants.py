@@ -1,8 +1,8 @@
 """Change the code in 500 places, one at a time, and see whether the tests notice.
 
-Of the tests that execute the changed line, the quick ones run on each mutant. One that they fail
-on, or on which a test takes many times as long, is killed. Results are JSON lines; what is there
-already is not done again. The page lists survivors, with the reasons of `survivors.toml`.
+The quick tests among those that execute the changed line run on each mutant. A mutant is killed if
+one of them fails or takes many times as long. Results are JSON lines; mutants that have a result
+are not tried again. The page lists the survivors, with reasons from `survivors.toml`.
 """
 
 import argparse
@@ -21,9 +21,9 @@ import _chosen_tests as tests
 from _chosen_tests import PACKAGE, ROOT
 from _mutations import find_sites, mutate
 
-#: What is changed.
+#: The files that are changed.
 MODULES = ("problem", "guarantees/theorems.py", "complexity", "solvers")
-#: The tests that look at it.
+#: The tests that check them.
 TESTS = (
     "complexity/test_empirical", "complexity/test_lemmas_on_data", "complexity/test_local",
     "complexity/test_measures", "estimators/test_callbacks", "estimators/test_classifier",
@@ -40,13 +40,13 @@ RESULTS, REASONS = (
     Path(__file__).with_name("mutants.jsonl"),
     Path(__file__).with_name("survivors.toml"),
 )
-#: A mutant: its file, the code of the line, the change, and which of several such.
+#: What identifies a mutant: file, code of the line, change, and number among equal ones.
 KEY = ("file", "code", "change", "which")
 HEAD = """# Mutants
 
-`make mutants` changes the code of `problem`, `certificate`, `bounds`, `complexity` and `solvers` in
-one place at a time, as a slip of the pen would (a comparison, an operator, a constant, a sign), and
-runs the tests that execute the changed line. A mutant that no test notices has survived.
+`make mutants` changes the code of `problem`, `complexity`, `solvers` and `guarantees/theorems.py`
+in one place at a time, as a programmer's slip would: a comparison, an operator, a constant or a
+sign. It then runs the tests that execute the changed line. A mutant that no test notices survives.
 """
 
 
@@ -54,7 +54,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mutants", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=15, help="seconds of tests for a mutant")
+    parser.add_argument("--budget", type=float, default=15, help="seconds of tests per mutant")
     parser.add_argument("--again", action="store_true", help="try unexplained survivors once more")
     options = parser.parse_args()
     mutants, results = sample(options.mutants), read_results()
@@ -78,7 +78,7 @@ def main():
 
 
 def watch_tests(jobs):
-    """Run all tests once on the package as it is, unless that was done since either changed."""
+    """Run all tests once on the unchanged package, unless nothing has changed since last time."""
     shutil.copytree(PACKAGE, BASE, dirs_exist_ok=True)
     newest = max(path.stat().st_mtime for path in PACKAGE.rglob("*.py"))
     work = {}
@@ -87,7 +87,7 @@ def watch_tests(jobs):
         if not output.exists() or output.stat().st_mtime < max(newest, source.stat().st_mtime):
             work[name] = partial(watch, source, output)
     for name, code in tests.fork_all(work.items(), jobs):
-        failed = "; some fail on the package as it is, and are left out" if code else ""
+        failed = "; tests that fail on the unchanged package are left out" if code else ""
         print(f"tests/{name}.py: watched{failed}", file=sys.stderr)
     return tests.Table([_output_of(name) for name in TESTS])
 
@@ -101,7 +101,7 @@ def watch(source, output):
 
 
 def sample(n_mutants):
-    """Choose mutants by chance, but the same ones however often the code around them changes."""
+    """Choose mutants at random; changes to other code do not change the choice."""
     keys = [key for path in files() for key in sites_of(path)]
     return sorted(keys, key=lambda key: hashlib.sha256(json.dumps([0, *key]).encode()).digest())[
         :n_mutants
@@ -114,7 +114,7 @@ def files():
 
 
 def sites_of(path):
-    """Return the sites of a file by mutant."""
+    """Return the sites of a file, by mutant."""
     source, seen, sites = path.read_text(encoding="utf-8"), Counter(), {}
     for site in find_sites(source):
         code = source.splitlines()[site.line - 1].strip()
@@ -129,10 +129,10 @@ def name_of(mutant):
 
 
 def prepare(mutant, folder, table, budget):
-    """Write a copy of the package with one change; return the mutant and the work to be done."""
+    """Write a copy of the package with one change; return the mutant and the work to do."""
     path, copy = PACKAGE / mutant[0], folder / name_of(mutant)
     site = sites_of(path)[mutant]
-    # Times of files are kept, and so are numba's caches, but for those of a changed file.
+    # File times are kept, so that numba's caches stay valid except those of the changed file.
     shutil.copytree(BASE, copy / "votedkernels")
     changed = mutate(path.read_text(encoding="utf-8"), site)
     (copy / "votedkernels" / mutant[0]).write_text(changed, encoding="utf-8")
@@ -145,7 +145,7 @@ def prepare(mutant, folder, table, budget):
 
 
 def judge(mutant, code, copy):
-    """Say what became of a mutant, and remove its copy."""
+    """Return what happened to a mutant, and remove its copy."""
     note = copy / "running"
     by = note.read_text(encoding="utf-8") if note.exists() else "import"
     shutil.rmtree(copy)
@@ -155,19 +155,19 @@ def judge(mutant, code, copy):
 
 
 def read_results():
-    """Return results by mutant; the last word on each counts."""
+    """Return results by mutant; the last result of each counts."""
     lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
     return {tuple(result[key] for key in KEY): result for result in map(json.loads, lines)}
 
 
 def read_reasons():
-    """Return why survivors survive, by file, code and change."""
+    """Return the reasons why mutants survive, by file, code and change."""
     found = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("survivor", [])
     return {(entry["file"], entry["code"], entry["change"]): entry["why"] for entry in found}
 
 
 def page_of(results, reasons):
-    """Return the page of a campaign; ``reasons`` are those of survivors."""
+    """Return the page of results; ``reasons`` explain survivors."""
     killed = Counter(result["file"] for result in results if result["killed"])
     total = Counter(result["file"] for result in results)
     rows = []

@@ -1,6 +1,6 @@
-"""Run trials, print their table and write it to docs/reliability.md.
+"""Run trials, print a table of their results, and write it to docs/reliability.md.
 
-The last result of each trial is kept beside this file; the page has those of all trials.
+The last result of each trial is kept in results.json; the page shows all of them.
 """
 
 import argparse
@@ -17,20 +17,20 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parent / "docs" / "reliability.md"
 RESULTS = FOLDER / "results.json"
-#: Seconds for all trials together, and for one.
+#: Time limits in seconds: for all trials together, and for each of them.
 LIMIT, LIMIT_OF_ONE = 40 * 60, 12 * 60
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="trials, such as random_problems; all by default")
-    parser.add_argument("--share", type=float, default=1.0, help="of the cases of each trial")
+    parser.add_argument("--share", type=float, default=1.0, help="share of its cases to run")
     options = parser.parse_args()
     scripts = sorted((FOLDER / "trials").glob("[a-z]*.py"))
     known = [script.stem for script in scripts]
     unknown = sorted(set(options.names) - set(known))
     if unknown:
-        parser.error(f"no trial called {unknown[0]}; there are {', '.join(known)}")
+        parser.error(f"there is no trial {unknown[0]}; choose from {', '.join(known)}")
     if options.names:
         scripts = [script for script in scripts if script.stem in options.names]
     end = time.monotonic() + LIMIT
@@ -52,7 +52,7 @@ def _place(result):
 
 
 def run_trial(script, share, end):
-    """Run one trial in a process group of its own; return its result, whatever happens to it."""
+    """Run one trial in its own process group; return its result, even if it dies."""
     print(f"{script.stem} ...", file=sys.stderr, flush=True)
     seconds = max(1.0, min(LIMIT_OF_ONE, end - time.monotonic()))
     started = time.monotonic()
@@ -113,25 +113,25 @@ def page_of(results):
     return "\n".join([
         "# Reliability",
         "",
-        "`make torture` breaks the library on purpose. This table is what it printed last, with "
-        f"Python {platform.python_version()} and {os.cpu_count()} cores, in "
-        f"{sum(r['seconds'] for r in results) / 60:.0f} minutes. What is quick is an ordinary test "
-        "as well.",
+        "`make torture` tries to break the library. The table shows the latest results, with "
+        f"Python {platform.python_version()} on {os.cpu_count()} cores. All trials together take "
+        f"{sum(r['seconds'] for r in results) / 60:.0f} minutes; the quick ones are also part of "
+        "the test suite.",
         "",
-        "| # | what is done | what must come of it | what came of it | held | seconds | date |",
+        "| # | trial | required result | result | passed | seconds | date |",
         "|--:|---|---|---|---|--:|---|",
         *rows,
         "",
-        "Three more have targets of their own:",
+        "Three more checks have their own make targets:",
         "",
-        "| # | what is done | what must come of it | by |",
+        "| # | check | required result | command |",
         "|--:|---|---|---|",
-        "| 16 | the tests with the oldest and newest versions of the dependencies | they pass | "
+        "| 16 | the tests with the oldest and newest versions of the dependencies | all pass | "
         "`make test-oldest`, `make test`, both in CI |",
         "| 17 | statements that the tests execute | at least 95 % | `make coverage`, which fails "
-        "below |",
-        "| 17 | mutants of problem, certificate, bounds, complexity and solvers | at least 85 % "
-        "killed, survivors explained | `make mutants`, [what it found](mutants.md) |",
+        "otherwise |",
+        "| 17 | mutants of problem, complexity, solvers and the theorems | at least 85 % killed, "
+        "survivors explained | `make mutants`, with these [results](mutants.md) |",
         "",
     ])  # fmt: skip
 

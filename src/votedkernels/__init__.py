@@ -5,7 +5,7 @@ An implementation of Voted Kernel Regularization (Cortes, Goyal, Kuznetsov and M
 
 from ._show_versions import show_versions
 from ._version import __version__
-from .complexity import Dimension, Empirical, Local, Massart, Trace
+from .complexity import Dimension, Empirical, Local, Massart, StableRank, Trace
 from .display import (
     BoundDisplay,
     ConvergenceDisplay,
@@ -45,6 +45,7 @@ __all__ = [
     "Precomputed",
     "Similarity",
     "Spectrum",
+    "StableRank",
     "SupportPathDisplay",
     "Trace",
     "VotedKernelClassifier",

@@ -1,4 +1,4 @@
-"""What to paste into a bug report."""
+"""Versions, for bug reports."""
 
 import platform
 import sys
@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info
 
 from ._version import __version__
 
-# Distribution names. HiGHS, the linear programming solver, is versioned with highspy.
+# Distribution names. The version of highspy is that of HiGHS, the linear programming solver.
 _DEPENDENCIES = (
     "numpy",
     "scipy",
@@ -24,10 +24,10 @@ _DEPENDENCIES = (
 
 
 def show_versions() -> None:
-    """Print the versions of votedkernels, Python and what they stand on, for bug reports.
+    """Print the versions of votedkernels, Python and the main dependencies, for bug reports.
 
-    Nothing but NumPy, SciPy and their BLAS is loaded for it, so that it also answers where an
-    installation is broken.
+    It imports only NumPy, SciPy and their BLAS libraries, so that it also works if another
+    package is broken.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def _installed(name: str) -> str:
 
 
 def _describe_thread_pools() -> list[tuple[str, str]]:
-    """Name and thread count of every BLAS and OpenMP that is loaded into this process."""
-    import numpy  # noqa: F401  loaded for its BLAS
-    import scipy.linalg  # noqa: F401  brings another
+    """Return the name, version and thread count of each BLAS and OpenMP library in this process."""
+    import numpy  # noqa: F401  loads its BLAS
+    import scipy.linalg  # noqa: F401  loads a BLAS of its own
 
     return [
         (

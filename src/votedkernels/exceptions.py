@@ -1,6 +1,6 @@
-"""Every exception class of the package.
+"""All exception classes of the package.
 
-The first group is for users to catch. The second passes between the rooms of the package.
+Users may catch those of the first group, listed in ``__all__``. The others are internal.
 """
 
 from __future__ import annotations
@@ -22,38 +22,37 @@ __all__ = [
 
 
 class FitLimitError(RuntimeError):
-    """A limit on time, rounds or memory ended a fit before it had found any vote.
+    """A limit on time, rounds or memory ended a fit before it found any vote.
 
-    The estimator is left as it was before the call. With a larger limit, the same fit returns its
-    best model so far.
+    The estimator is left as it was before the call. Try again with a larger limit.
     """
 
 
 class ModelFileError(ValueError):
     """A file that is not a model file, is damaged, or has a newer format.
 
-    The message names the file and what is wrong with it.
+    The message names the file and says what is wrong with it.
     """
 
 
 class ExportError(ValueError):
-    """A model that cannot be exported; the message says why, and what to do instead."""
+    """A model that cannot be exported. The message says why, and what to do instead."""
 
 
 class DataFileError(ValueError):
-    """A data file that is not what it should be; the message names the file and the line."""
+    """A data file with unexpected contents. The message names the file and the line."""
 
 
 class DataNotFoundError(FileNotFoundError):
-    """A data set that is neither on disk nor available; the message says what to do."""
+    """A data set that is not on disk and was not downloaded. The message says what to do."""
 
 
 class DownloadError(OSError):
-    """A download that failed; the message names the address."""
+    """A download that failed. The message names the address."""
 
 
 class RecordError(ValueError):
-    """A file of records that cannot be used; the message names the file and the line."""
+    """A file of records that cannot be used. The message names the file and the line."""
 
 
 class OutOfTime(Exception):
@@ -61,11 +60,15 @@ class OutOfTime(Exception):
 
 
 class Infeasible(Exception):
-    """A method claims that a linear program has no feasible point."""
+    """A method claims that a linear program is infeasible."""
+
+
+class LPFailed(Exception):
+    """No method solved a linear program that has a solution, although there was time left."""
 
 
 class SolverInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve; carries the best solution so far."""
+    """Ctrl-C was pressed while a solver ran. Carries the best solution so far."""
 
     def __init__(self, solution: Solution) -> None:
         super().__init__()
@@ -77,4 +80,4 @@ class NotPlainError(ValueError):
 
 
 class DownloadTooLarge(Exception):
-    """A download that is larger than it may be."""
+    """A download that is larger than allowed."""

@@ -1,4 +1,4 @@
-"""The command line: helpful, documented, and silent about its own insides."""
+"""The command line: helpful, documented, and without tracebacks."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ DOCUMENTATION = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """An empty cache, no data folder, and no server; gives the folder of the cache."""
+    """Set up an empty cache, no data folder and no server; return the folder of the cache."""
     monkeypatch.delenv("VOTEDKERNELS_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for variable in ("no_proxy", "NO_PROXY"):
@@ -36,7 +36,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(capsys):
-    """A function that runs the command line and gives exit code, output and error output."""
+    """Return a function that runs a command and returns exit code, output and error output."""
 
     def run(*args):
         with pytest.raises(SystemExit) as ended:
@@ -48,7 +48,7 @@ def call(capsys):
 
 
 def every_command():
-    """All commands with their full names, those of groups within the group too."""
+    """Return all commands with their full names, including those of nested groups."""
     context = click.Context(group.votedkernels)
     found = [("votedkernels", group.votedkernels)]
     for name, command in found:
@@ -76,7 +76,7 @@ def test_every_parameter_has_help_and_documentation(name, command, parameter):
     if isinstance(parameter, click.Option):
         assert parameter.help
         shown = parameter.opts[0]
-    else:  # click has no help for arguments, so the command's must tell
+    else:  # click has no help for arguments, so the command's help must mention them
         shown = parameter.metavar or parameter.name.upper()
         assert shown in command.help
     assert shown in DOCUMENTATION, f"docs/command-line.md does not tell of {shown} of {name}"
@@ -115,7 +115,7 @@ def test_version(call):
         (["datasets", "iris"], "'iris' is not one of 'breastcancer'"),
         (["datasets", "--nonsense"], "No such option"),
         (["datasets", "--data-dir", "/no/such/folder"], "data_dir is '/no/such/folder'"),
-        (["datasets", "--fetch", "ocr49"], "the ocr49 data are not here"),
+        (["datasets", "--fetch", "ocr49"], "the ocr49 data are not on this machine"),
         (["datasets", "--fetch", "climate"], "could not download the climate data from http://127"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -130,7 +130,7 @@ def test_an_expected_error_is_one_line(call, args, words):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """A function that makes the command ``datasets`` raise what it is given."""
+    """Return a function that makes the command ``datasets`` raise a given error."""
 
     def enter(error):
         @click.command()
@@ -167,7 +167,7 @@ def test_a_bug_keeps_its_traceback(failing, error):
 def test_an_interrupt_ends_with_130(call, failing):
     failing(KeyboardInterrupt())
     code, out, err = call("datasets")
-    assert (code, out, err.strip()) == (130, "", "")  # click ends the line of the ^C
+    assert (code, out, err.strip()) == (130, "", "")  # click ends the line that shows ^C
 
 
 def run_python(code, **kwargs):

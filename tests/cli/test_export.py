@@ -1,4 +1,4 @@
-"""``export``: from a model file, as ``fit`` writes it, to decisions in onnxruntime."""
+"""``export``: from a model file written by ``fit`` to decisions in onnxruntime."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ pytest.importorskip("skl2onnx", reason=WHY)
 
 @pytest.fixture
 def call(capsys):
-    """A function that runs the command line and gives exit code, output and error output."""
+    """Return a function that runs a command and returns exit code, output and error output."""
 
     def run(*args):
         with pytest.raises(SystemExit) as ended:

@@ -20,7 +20,7 @@ HEADER = "id,a,b,class\n"
 
 @pytest.fixture
 def call(capsysbinary):
-    """A function that runs the command line and gives exit code, output and error output."""
+    """Return a function that runs a command and returns exit code, output and error output."""
 
     def run(*args):
         with pytest.raises(SystemExit) as ended:
@@ -51,7 +51,7 @@ def train(tmp_path):
 
 @pytest.fixture
 def model(call, train, tmp_path):
-    """A model file fitted on ``train``."""
+    """Return a model file fitted to ``train``."""
     path = tmp_path / "m.safetensors"
     args = ("--target", "class", "--drop", "id", "--kernels", "polynomial:1-3")
     code, _, err = call("fit", train, "--model", path, *args)
@@ -323,7 +323,7 @@ def test_a_model_without_names_takes_columns_in_order(call, tmp_path):
     assert read_csv(out)[0]["name"] == "five"
     code, _, err = call("predict", model, data)
     assert code == 2
-    assert "5 columns outside --keep, but the model takes 4" in err
+    assert "5 columns besides --keep, but the model needs 4" in err
 
 
 # -- inspect ------------------------------------------------------------------------------
@@ -443,7 +443,7 @@ BAD_TABLES = {
     "missing": (HEADER + "x,1,2,no\nx, ,2,no\n", "line 3: column a is empty, and missing values"),
     "repeated": ("id,a,b,a,class\n", "line 1: there are two columns named 'a'"),
     "unnamed": ("id,a,b,,class\n", "line 1: column 4 has no name"),
-    "nul": (HEADER + "x,1,2,no\nx,1\0,2,no\n", "line 3: a NUL byte"),
+    "nul": (HEADER + "x,1,2,no\nx,1\0,2,no\n", "line 3: contains a NUL byte"),
     "quote": (HEADER + 'x,1,2,no\n"x,1,2,no\n', "line 3: unexpected end of data"),
     "not utf-8": ((HEADER + "x,1,2,no\n").encode() + b"\xff,1,2,no\n", "line 3: not UTF-8 text"),
     "no column": ("id,a,class\nx,1,no\n", "there is no column 'b'; the columns are id, a, class"),
@@ -471,7 +471,7 @@ def test_bad_tables(call, model, tmp_path, name):
         (table(), ["--target", "klass"], "no column 'klass'; the columns are id, a, b, class"),
         (table(), ["--target", "class", "--drop", "nr"], "there is no column 'nr'"),
         (table(), ["--target", "class"], "line 2: 'row 0' in column id is not a finite number"),
-        (table(labels=("no", "no")), ["--target", "class", "--drop", "id"], "all 60 rows are of"),
+        (table(labels=("no", "no")), ["--target", "class", "--drop", "id"], "all 60 rows belong"),
         (
             HEADER + "x,1,2,\n",
             ["--target", "class", "--drop", "id"],
@@ -490,7 +490,7 @@ def test_bad_tables(call, model, tmp_path, name):
         (
             table(),
             ["--target", "a", "--drop", "id", "--drop", "class"],
-            "59 different values",
+            "59 distinct values",
         ),
         (
             HEADER + "x,1e200,1,no\nx,2e200,1,yes\n",
@@ -527,16 +527,16 @@ def test_bad_places(call, model, train, tmp_path):
     for args, words in [
         ((*fit, tmp_path), "is a folder"),
         ((*fit, tmp_path / "no" / "m"), "there is no folder"),
-        (("fit", other, *fit[2:], tmp_path / "m2"), "the extension '.xlsx' is not known"),
+        (("fit", other, *fit[2:], tmp_path / "m2"), "unknown extension '.xlsx'"),
         (("fit", tmp_path / "x.csv", *fit[2:], tmp_path / "m2"), "No such file"),
         (("predict", tmp_path / "m", train), "No such file"),
         (("predict", tmp_path, train), "this is a folder"),
         (("predict", train, train), "not a model file"),
         (("predict", newer, train), "format version '9'"),
         (("predict", strings, train), "functions={'same': ...}"),
-        (("predict", model, tmp_path), "the extension '' is not known"),
-        (("predict", model, other), "the extension '.xlsx' is not known"),
-        (("predict", model, train, "--output", other), "the extension '.xlsx' is not known"),
+        (("predict", model, tmp_path), "unknown extension ''"),
+        (("predict", model, other), "unknown extension '.xlsx'"),
+        (("predict", model, train, "--output", other), "unknown extension '.xlsx'"),
         (("predict", model, train, "--output", tmp_path / "n" / "o.csv"), "there is no folder"),
         (("predict", model, train, "--keep", "x"), "there is no column 'x'"),
         (("predict", model, train, "--keep", "id", "--keep", "id"), "two columns named 'id'"),
@@ -548,7 +548,7 @@ def test_bad_places(call, model, train, tmp_path):
     folder = tmp_path / "folder.csv"
     folder.mkdir()
     assert_one_line(call("predict", model, folder), "Is a directory")
-    assert_one_line(call("predict", model, train, "--output", folder), "directory")
+    assert_one_line(call("predict", model, train, "--output", folder), "is a folder")
     assert files_in(tmp_path) == sorted([*before, "folder.csv"])
 
 
@@ -578,7 +578,7 @@ def test_bad_parquet(call, model, tmp_path, train):
     path = tmp_path / "bad.parquet"
     for content, words in [
         (b"PAR1", "not a Parquet file"),
-        ({"a": [1.0], "b": ["x"]}, "column b is of type"),
+        ({"a": [1.0], "b": ["x"]}, "column b has type"),
         ({"a": [1.0, None], "b": [1, 2]}, "row 2: column a is missing"),
         ({"a": [1.0, np.inf], "b": [1, 2]}, "row 2: column a is not a finite number"),
         ({"a": [1.0]}, "there is no column 'b'"),

@@ -1,4 +1,4 @@
-"""``votedkernels reproduce`` and ``votedkernels report``, as a person would use them."""
+"""``votedkernels reproduce`` and ``votedkernels report``, used as in a terminal."""
 
 import gzip
 import json

@@ -17,7 +17,7 @@ from votedkernels import (
 )
 from votedkernels.complexity import measure_complexities, measure_with_errors
 from votedkernels.complexity.empirical import draw_signs
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 GAMMAS = (0.1, 1.0, 10.0)
 FAMILIES = {
@@ -36,7 +36,7 @@ MATRICES = {
 
 def make_gram(family, X, centers=None, weights=None):
     weights = np.ones(len(X)) if weights is None else weights
-    return Gram([family.fit(X, weights)], X, X if centers is None else centers)
+    return LocalColumns([family.fit(X, weights)], X, X if centers is None else centers)
 
 
 def expectation(K):

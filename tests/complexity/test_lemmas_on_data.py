@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from votedkernels import Dimension, Empirical, Gaussian, Polynomial, Trace
 from votedkernels.complexity import measure_complexities, measure_with_errors
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 DATA = SHARED_DATA / "uci"
 DEGREES = tuple(range(1, 11))
@@ -34,7 +34,7 @@ def load(name):
 
 
 def make_gram(family, X):
-    return Gram([family.fit(X, np.ones(len(X)))], X, X)
+    return LocalColumns([family.fit(X, np.ones(len(X)))], X, X)
 
 
 def estimate(gram):

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from votedkernels import Gaussian, Local, Polynomial, Precomputed, Similarity, VotedKernelClassifier
 from votedkernels.complexity import local, measure_complexities
 from votedkernels.complexity import measure_with_errors as measure
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 GAMMAS = (0.1, 1.0, 10.0)
 RADII = [1e-6, 1e-3, 0.01, 0.1, 1.0, np.inf]
@@ -16,7 +16,7 @@ RADII = [1e-6, 1e-3, 0.01, 0.1, 1.0, np.inf]
 
 def make_gram(family, X, weights=None):
     weights = np.ones(len(X)) if weights is None else weights
-    return Gram([family.fit(X, weights)], X, X)
+    return LocalColumns([family.fit(X, weights)], X, X)
 
 
 def gaussian_matrices(X, centers, gammas=GAMMAS):

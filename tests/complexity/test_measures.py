@@ -16,12 +16,12 @@ from votedkernels import (
     VotedKernelClassifier,
 )
 from votedkernels.complexity import MEASURES, are_numbers, measure_complexities
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 
 def make_gram(families, X, weights=None, **kwargs):
     weights = np.ones(len(X)) if weights is None else weights
-    return Gram([family.fit(X, weights) for family in families], X, X, **kwargs)
+    return LocalColumns([family.fit(X, weights) for family in families], X, X, **kwargs)
 
 
 def times(factor):
@@ -73,7 +73,7 @@ def test_massart_agrees_with_the_kernel_matrix(X):
     s = np.random.default_rng(1).uniform(0, 3, len(X))
     gram = make_gram([Gaussian((0.5, 2.0), unit=1.0)], X, s)
     for k, r in enumerate(measure_complexities("massart", gram, s)):
-        K = gram.columns(np.full(25, k), np.arange(25))
+        K = gram.take(np.full(25, k), np.arange(25))
         norm = max(math.sqrt(sum(s * column**2)) for column in K.T)
         assert r == pytest.approx(norm * math.sqrt(2 * math.log(50)) / s.sum(), rel=1e-13)
 
@@ -175,7 +175,7 @@ def test_penalties_are_lambda_r_plus_beta(X):
 @pytest.mark.parametrize(
     ("complexity", "message"),
     [
-        ("rademacher", "complexity must be one of 'auto', 'trace'"),
+        ("rademacher", "complexity must be one of 'auto', 'stable-rank'"),
         (["trace"], "1 entries for 2 kernel families"),
         (["trace", "best"], "complexity must be one of"),
         ([1.0, 2.0], r"shape \(2,\), but there are 3 kernels"),
@@ -198,7 +198,7 @@ def test_a_lone_number_is_not_a_measure(X):
 
 def test_trace_of_an_undeclared_kernel_is_refused(X):
     gram = make_gram([Similarity(lambda A, B: A @ B.T, name="dot")], X)
-    with pytest.raises(ValueError, match=r"dot does not declare itself so; use.*massart"):
+    with pytest.raises(ValueError, match=r"dot is not declared positive definite; use.*massart"):
         measure_complexities("trace", gram, np.ones(25))
 
 
@@ -216,7 +216,7 @@ def test_a_wrongly_declared_kernel_is_refused(X, complexity, shift):
 
 
 def test_every_measure_has_a_test_here():
-    elsewhere = {"local", "empirical"}  # test_complexity_local.py, test_complexity_empirical.py
+    elsewhere = {"local", "empirical", "stable-rank"}  # in files of the same names
     assert set(MEASURES) - elsewhere == {"auto", "trace", "dimension", "massart"}
 
 

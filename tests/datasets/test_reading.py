@@ -1,4 +1,4 @@
-"""The file format of the data sets: what is read, and what is refused with which words."""
+"""The file format of the data sets: what is read, and what is refused with which message."""
 
 import gzip
 
@@ -60,9 +60,9 @@ def test_a_compressed_file_is_read(tmp_path):
         ("a,b,target\n", ", line 1: there are no rows after the header."),
         ("a,b,class\n1,2,1\n", ", line 1: the header must end with 'target'"),
         ("1,2,1\n3,4,-1\n", ", line 1: the header must end with 'target'"),
-        ("target\n1\n-1\n", ", line 1: the header must name each feature"),
-        ("a,a,target\n1,2,1\n", ", line 1: the header must name each feature"),
-        ("a,,target\n1,2,1\n", ", line 1: the header must name each feature"),
+        ("target\n1\n-1\n", ", line 1: the header must give each feature"),
+        ("a,a,target\n1,2,1\n", ", line 1: the header must give each feature"),
+        ("a,,target\n1,2,1\n", ", line 1: the header must give each feature"),
         ("a,b,target\n1,2,1\n3,-1\n", ", line 3: 2 fields, but the header has 3."),
         ("a,b,target\n1,2,1\n\n3,4,5,-1\n", ", line 4: 4 fields, but the header has 3."),
         ("a,b,target\n1,2,1\n3,x,-1\n", ", line 3: 'x' in column b is not a finite number."),
@@ -73,8 +73,8 @@ def test_a_compressed_file_is_read(tmp_path):
         ("a,b,target\n1,2,0\n3,4,1\n", ", line 2: the target is '0', but must be -1 or 1."),
         ("a,b,target\n1,2,\n3,4,1\n", ", line 2: the target is '', but must be -1 or 1."),
         ("a,b,target\n1,2,yes\n3,4,1\n", ", line 2: 'yes' in column target is not"),
-        ("a,b,target\n1,2,1\n3,4,1\n", ": all 2 rows are of class 1."),
-        ("a,b,target\n1,2,1\n3,\0,1\n", ", line 3: a NUL byte; this is not a text file."),
+        ("a,b,target\n1,2,1\n3,4,1\n", ": all 2 rows belong to class 1."),
+        ("a,b,target\n1,2,1\n3,\0,1\n", ", line 3: contains a NUL byte; this is not a text file."),
         (b"a,b,target\n1,2,1\n3,\xff,-1\n", ", line 3: not UTF-8 text."),
         ('a,b,target\n"1,2,1\n3,4,-1\n', ", line 2: "),
         ("a,b,target\n" + "9" * 5000 + "x,2,1\n", ", line 2: '9999999999"),
@@ -90,14 +90,14 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path, content, message):
     assert len(text) < len(str(path)) + 200
 
 
-# compressed with no date, so that the test has the same name in every process
+# compressed without a date, so that the test has the same name in every process
 CUT_SHORT = gzip.compress(GOOD.encode(), mtime=0)[:-12]
 
 
 @pytest.mark.parametrize("content", [b"", b"no gzip", CUT_SHORT], ids=["empty", "no gzip", "cut"])
 def test_a_damaged_gzip_file_is_refused(tmp_path, content):
     path = written(tmp_path / "x.csv.gz", content)
-    with pytest.raises(DataFileError, match=r"x.csv.gz: (not a whole gzip file|the file is empty)"):
+    with pytest.raises(DataFileError, match=r"csv.gz: (not a complete gzip|the file is empty)"):
         read_samples(path)
 
 
@@ -160,7 +160,7 @@ def test_other_content_is_refused_saying_what_differs():
         (X[1:], y[1:], "11 rows, not 12; 3 rows of class 1, not 4"),
         (X[:, 1:], y, "5 features, not 6"),
         (X, -y, "4 rows of class -1, not 8; 8 rows of class 1, not 4"),
-        (X + 1, y, "as many rows, features and labels as it should, but other values"),
+        (X + 1, y, "the right numbers of rows, features and labels, but different values"),
     ):
         with pytest.raises(
             DataFileError, match=f"^x.csv is not the vertebral data: it has {words}"

@@ -384,7 +384,7 @@ def test_rows_that_are_not_in_the_plane(moons, two_classes, three_classes):
         "X must have two columns": (np.ones((3, 5)), None),
         "y has shape": (X, y[:-1]),
         r"y has labels \['7'\]": (X, np.full(len(X), 7)),
-        "y came without X": (None, y),
+        "y was passed without X": (None, y),
     }
     for message, (rows, labels) in attempts.items():
         with pytest.raises(ValueError, match=message):
@@ -484,7 +484,7 @@ def test_models_that_are_not_fitted(kind, moons):
 @pytest.mark.parametrize("estimator", [SVC(), make_pipeline(StandardScaler(), SEARCH)])
 def test_other_models_are_shown_the_way(kind, estimator, moons):
     estimator = clone(estimator).fit(*moons)
-    message = rf"got {type(estimator).__name__}; of a pipeline, give the last step, pipeline\[-1\]"
+    message = rf"got {type(estimator).__name__}; pass the last step of a pipeline, pipeline\[-1\]"
     with pytest.raises(TypeError, match=message):
         (OF_MODELS | OF_SEARCHES)[kind](estimator, moons)
 

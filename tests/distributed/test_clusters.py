@@ -23,10 +23,11 @@ from votedkernels import (
     VotedKernelClassifier,
     VotedKernelClassifierCV,
 )
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.distributed import prepare_training
 from votedkernels.distributed import rows as rows_module
 from votedkernels.exceptions import FitLimitError
+from votedkernels.preparation.training import Training
 from votedkernels.problem import rounding
 from votedkernels.solvers import solve_problem
 
@@ -105,12 +106,12 @@ def test_the_answer_is_the_local_one(client, waveform, options):
 def test_many_rows_leave_most_on_the_workers(client):
     X, y = make_waveform(6000, random_state=1)
     local, remote = model_of(tol=1e-7).fit(X, y), model_of(tol=1e-7)
-    training = prepare_training(remote, *as_dask(X, y), None)
+    training = Training.prepare(remote, *as_dask(X, y), budget=Budget())
     problem = training.problems(5e-2, 1e-3)[0]
     solution = solve_problem("column-generation", problem, tol=1e-7)
     assert solution.objective == pytest.approx(local.objective_, rel=1e-7)
     assert solution.gap <= 1e-7 * solution.objective
-    assert len(training.gram.rows._fetched) < 0.7 * len(X)
+    assert training.columns.rows.n_fetched < 0.7 * len(X)
 
 
 def test_many_classes_and_labels_of_strings(client, waveform):
@@ -272,16 +273,16 @@ def test_nothing_listens_outside_the_machine(client):
 def traffic_of(n_rows):
     """Bytes sent and received in one pass over all columns, by the active samples."""
     X, y = make_waveform(n_rows, random_state=0)
-    training = prepare_training(model_of(), *as_dask(X, y), None)
-    problem, rows = training.problems(5e-2, 1e-3)[0], training.gram.rows
+    training = Training.prepare(model_of(), *as_dask(X, y), budget=Budget())
+    problem, rows = training.problems(5e-2, 1e-3)[0], training.columns.rows
     u = np.zeros(n_rows)
     u[:300] = problem.w[:300]
-    before = rows.bytes_sent, rows.bytes_received
+    before = rows.traffic.sent, rows.traffic.received
     problem.price(u)
-    first = rows.bytes_sent - before[0], rows.bytes_received - before[1]
-    before = rows.bytes_sent, rows.bytes_received
+    first = rows.traffic.sent - before[0], rows.traffic.received - before[1]
+    before = rows.traffic.sent, rows.traffic.received
     problem.price(0.5 * u)
-    return first, (rows.bytes_sent - before[0], rows.bytes_received - before[1])
+    return first, (rows.traffic.sent - before[0], rows.traffic.received - before[1])
 
 
 def test_bytes_grow_with_active_samples_and_not_with_rows(client):
@@ -326,8 +327,8 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"kernels": ContinuousGaussian()}, "not by ContinuousGaussian"),
-            ({"kernels": Similarity(lambda A, B: A @ B.T)}, "not by Similarity"),
+            ({"kernels": ContinuousGaussian()}, "not with ContinuousGaussian"),
+            ({"kernels": Similarity(lambda A, B: A @ B.T)}, "not with Similarity"),
             ({"solver": "lp"}, "solver='column-generation'"),
             ({"solver": "coordinate-descent", "l2_penalty": 0.1}, "l2_penalty=0"),
             ({"complexity": "massart"}, "'massart' of Polynomial needs all pairs"),
@@ -376,7 +377,7 @@ def test_no_cluster():
     )
     assert run.returncode == 1
     last = run.stderr.strip().splitlines()[-1]
-    assert last.startswith("RuntimeError: X is a Dask array and there is no running Dask cluster")
+    assert last.startswith("RuntimeError: X is a Dask array, but no Dask cluster is running")
 
 
 def test_model_selection_says_what_it_takes(client, waveform):

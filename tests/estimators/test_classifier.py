@@ -446,7 +446,7 @@ def test_clones_share_nothing():
         ({"time_limit": -1}, "time_limit must be a number of seconds"),
         ({"time_limit": np.nan}, "time_limit must be"),
         ({"solver": "simplex"}, "solver must be one of 'column-generation', 'lp'"),
-        ({"memory_limit": "lots"}, "memory_limit must be bytes or a string such as '2GB'"),
+        ({"memory_limit": "lots"}, "memory_limit must be a number of bytes or a string such as"),
     ],
 )
 def test_impossible_parameters_are_named(data, parameters, message):
@@ -503,3 +503,8 @@ def test_rounds_are_logged(data, caplog):
         model = VotedKernelClassifier().fit(*data)
     rounds = [record for record in caplog.records if "round" in record.getMessage()]
     assert len(rounds) == model.n_iter_
+    said = [record.progress for record in rounds]
+    assert [progress.n_iter for progress in said] == list(range(1, model.n_iter_ + 1))
+    assert said[-1].task == "problem 0"
+    assert said[-1].relative_gap <= model.tol
+    assert caplog.records[-1].progress.n_iter is None

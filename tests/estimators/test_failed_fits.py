@@ -18,6 +18,7 @@ from votedkernels import (
 )
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators._fit_attempt import fitted_attributes
+from votedkernels.estimators._ongoing_fit import OngoingFit
 from votedkernels.exceptions import FitLimitError
 from votedkernels.preparation.training import Training
 from votedkernels.problem import Problem
@@ -60,7 +61,7 @@ def assert_unchanged(model, before):
 @pytest.mark.parametrize("after", [0, 1, 2])
 @pytest.mark.parametrize("number", [0, 1], ids=["plain", "search"])
 def test_a_kernel_that_raises_leaves_nothing(data, after, number, monkeypatch):
-    monkeypatch.setattr("votedkernels.kernels.columns.BASE_ROWS", 16)
+    monkeypatch.setattr("votedkernels.kernels.local_columns.BASE_ROWS", 16)
     model = estimators(failing_kernel(after))[number]
     with pytest.raises(Boom):
         model.fit(*data)
@@ -151,13 +152,13 @@ def test_ctrl_c_in_the_solver_keeps_what_was_found(data, monkeypatch):
 def test_ctrl_c_in_the_last_fit_of_a_search_keeps_what_was_found(data, monkeypatch):
     X, y = data
     model = VotedKernelClassifierCV(Gaussian((1.0,)), **GRID)
-    solve = VotedKernelClassifier._solve
+    solve = OngoingFit.solve
 
-    def interrupted(self, *args):
-        solve(self, *args)
+    def interrupted(self):
+        solve(self)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(VotedKernelClassifier, "_solve", interrupted)
+    monkeypatch.setattr(OngoingFit, "solve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.best_score_ > 0.5
@@ -203,7 +204,7 @@ def test_ctrl_c_on_a_part_of_the_rows_keeps_the_vote_of_that_part(solver, monkey
 
     module = {"column-generation": column_generation, "coordinate-descent": coordinate_descent}
     X, y = make_waveform(500, random_state=0)
-    price, seen = Problem.feasible_box, []
+    price, seen = Problem.into_box, []
 
     def interrupted(problem, u):
         seen.append(problem.n_rows)
@@ -212,7 +213,7 @@ def test_ctrl_c_on_a_part_of_the_rows_keeps_the_vote_of_that_part(solver, monkey
         return price(problem, u)
 
     monkeypatch.setattr(module[solver], "SMALLEST_SUBSAMPLE", 100)
-    monkeypatch.setattr(Problem, "feasible_box", interrupted)
+    monkeypatch.setattr(Problem, "into_box", interrupted)
     model = VotedKernelClassifier(solver=solver)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -15,9 +15,10 @@ from votedkernels import (
 )
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators._fold_scores import FOLDS_OF_REFIT, Schedule
-from votedkernels.estimators.classifier import share_of_time
 from votedkernels.exceptions import FitLimitError
 from votedkernels.solvers.grid import DEFAULT_PENALTIES, USUAL_PAIR, walk, walk_outwards
+
+GRID = {"complexity_penalties": DEFAULT_PENALTIES, "l1_penalties": DEFAULT_PENALTIES}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,8 @@ def test_a_short_search_is_worth_something(noisy, time_limit, n_classes):
     VotedKernelClassifier().fit(X, y)  # load what is compiled
     model = VotedKernelClassifierCV(time_limit=time_limit)
     started = time.perf_counter()
-    with pytest.warns(ConvergenceWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     assert time.perf_counter() - started <= 1.2 * time_limit + 1.0
     constant = np.unique(y_new, return_counts=True)[1].max() / len(y_new)
@@ -57,7 +59,7 @@ def test_candidates_that_were_not_solved_are_not_chosen(noisy, monkeypatch):
 
     solve = path.solve_grid
     monkeypatch.setattr(path, "solve_grid", stopped)
-    model = VotedKernelClassifierCV(Polynomial((1, 2)), time_limit=60.0)
+    model = VotedKernelClassifierCV(Polynomial((1, 2)), **GRID, time_limit=60.0)
     with pytest.warns(ConvergenceWarning, match="2 of 49 candidates were solved in all folds"):
         model.fit(X, y)
     results = model.cv_results_
@@ -74,8 +76,8 @@ def test_candidates_that_were_not_solved_are_not_chosen(noisy, monkeypatch):
 def test_without_time_for_folds_the_usual_penalties_are_taken(noisy, monkeypatch):
     X, y, X_new, y_new = noisy
     monkeypatch.setattr(Schedule, "end_of_fold", lambda self, number: 0.0)
-    model = VotedKernelClassifierCV(Polynomial((1, 2)), time_limit=60.0)
-    with pytest.warns(ConvergenceWarning, match=r"next to the defaults.*best_score_ is NaN"):
+    model = VotedKernelClassifierCV(Polynomial((1, 2)), **GRID, time_limit=60.0)
+    with pytest.warns(ConvergenceWarning, match=r"nearest to the defaults.*best_score_ is NaN"):
         model.fit(X, y)
     assert model.best_params_ == {"complexity_penalty": 0.01, "l1_penalty": 0.01}
     assert np.isnan(model.best_score_)
@@ -108,7 +110,7 @@ def test_a_slow_alternative_does_not_keep_others_from_being_tried(noisy):
 
 def test_without_time_for_folds_and_without_refit_there_is_nothing(noisy, monkeypatch):
     monkeypatch.setattr(Schedule, "end_of_fold", lambda self, number: 0.0)
-    model = VotedKernelClassifierCV(Polynomial((1, 2)), time_limit=60.0, refit=False)
+    model = VotedKernelClassifierCV(Polynomial((1, 2)), **GRID, time_limit=60.0, refit=False)
     with pytest.raises(FitLimitError, match="before any pair of penalties was solved"):
         model.fit(*noisy[:2])
 
@@ -172,10 +174,3 @@ def test_folds_share_the_time_and_leave_some_for_the_last_fit(n_workers):
     assert late.end_of_fold(4) - time.perf_counter() == pytest.approx(share, abs=0.5)
     over = Schedule(time.time() - 70.0, 70.0, 5, n_workers)
     assert over.end_of_fold(4) - time.perf_counter() == pytest.approx(0.0, abs=0.5)
-
-
-def test_shares_of_a_deadline():
-    assert share_of_time(None, 3) is None
-    assert share_of_time(time.perf_counter() + 30, 3) - time.perf_counter() == pytest.approx(
-        10, abs=0.5
-    )

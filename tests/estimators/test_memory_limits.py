@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier, voted_kernel_path
 from votedkernels.complexity import Local
 from votedkernels.datasets import make_waveform
-from votedkernels.solvers import coordinate_descent
+from votedkernels.solvers import descent_pool
 
 
 def peak_of(model, X, y):
@@ -77,7 +77,7 @@ def test_few_rows_on_the_margin_still_lead_to_the_optimum(monkeypatch):
     model = VotedKernelClassifier(
         Gaussian((1.0,)), complexity_penalty=1e-3, l1_penalty=1e-3, solver="coordinate-descent"
     ).fit(X, y)
-    monkeypatch.setattr(coordinate_descent, "most_rows", lambda *sizes: 3)
+    monkeypatch.setattr(descent_pool, "most_rows", lambda *sizes: 3)
     cramped = VotedKernelClassifier(
         Gaussian((1.0,)), complexity_penalty=1e-3, l1_penalty=1e-3, solver="coordinate-descent",
         tol=1e-4,
@@ -87,13 +87,13 @@ def test_few_rows_on_the_margin_still_lead_to_the_optimum(monkeypatch):
 
 
 def test_sizes_of_pools():
-    pool_bytes = coordinate_descent.pool_bytes
+    pool_bytes = descent_pool.pool_bytes
     assert pool_bytes(100, 10, 10) < pool_bytes(100, 11, 10) < pool_bytes(200, 11, 10)
     for memory in (10**6, 10**7, 10**9):
-        n = coordinate_descent.most_columns(1000, memory, 3000)
+        n = descent_pool.most_columns(1000, memory, 3000)
         assert n == 3000 or pool_bytes(1000, n + 1, min(1000, n + 1)) > memory
         assert n == 1 or pool_bytes(1000, n, min(1000, n)) <= memory
-        rows = coordinate_descent.most_rows(1000, n, memory)
+        rows = descent_pool.most_rows(1000, n, memory)
         assert rows >= min(n, 1000) - 1
         assert rows == 1000 or pool_bytes(1000, n, rows + 1) > memory
 

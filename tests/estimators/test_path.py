@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier, voted_kernel_path
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators.path import solve_grids
 from votedkernels.preparation.training import Training
@@ -94,7 +95,7 @@ def test_strings_have_a_path():
         ({"complexity_penalties": []}, "complexity_penalties must be a non-empty list"),
         ({"l1_penalties": [-1.0]}, "l1_penalties must hold finite numbers >= 0"),
         ({"l1_penalties": [1.0, 1.0]}, "l1_penalties has repeated entries"),
-        ({"solver": "lp"}, "one solver"),
+        ({"solver": "lp"}, "only solver='column-generation'"),
         ({"memory_limit": "1MB"}, "memory_limit='1MB' is too small"),
         ({"sample_weight": [1.0]}, "sample_weight"),
     ],
@@ -117,9 +118,9 @@ def test_pairs_beyond_double_precision_can_be_passed_over():
     y = np.where(X[:, 0] + random.normal(size=60) > 0, 1, -1)
     model = VotedKernelClassifier(Polynomial((10,), gamma=1.0), complexity_penalty=0.0)
     betas = np.array([1.0, 1e-2, 1e-4])
-    training = Training.prepare(model, X, y)
-    (plain,) = solve_grids(training, np.array([0.0]), betas, model, None)
-    (passed,) = solve_grids(training, np.array([0.0]), betas, model, None, pass_over_imprecise=True)
+    training = Training.prepare(model, X, y, budget=Budget())
+    (plain,) = solve_grids(training, np.array([0.0]), betas, model)
+    (passed,) = solve_grids(training, np.array([0.0]), betas, model, pass_over_imprecise=True)
     assert "precision" in plain.stop_reasons
     first = int(np.argmax(passed.stop_reasons[0] == "precision"))
     assert (passed.stop_reasons[0, first:] == "precision").all()
@@ -135,8 +136,8 @@ def test_pairs_beyond_double_precision_can_be_passed_over():
 def test_passing_over_changes_nothing_where_precision_suffices():
     X, y = make_waveform(80, random_state=0)
     model = VotedKernelClassifier(Polynomial((1, 2)))
-    training = Training.prepare(model, X, y)
+    training = Training.prepare(model, X, y, budget=Budget())
     grid = np.array([1e-1, 1e-2]), np.array([1e-1, 1e-3])
-    (plain,) = solve_grids(training, *grid, model, None)
-    (passed,) = solve_grids(training, *grid, model, None, pass_over_imprecise=True)
+    (plain,) = solve_grids(training, *grid, model)
+    (passed,) = solve_grids(training, *grid, model, pass_over_imprecise=True)
     np.testing.assert_array_equal(plain.objectives, passed.objectives)

@@ -12,14 +12,14 @@ import pytest
 from joblib import Parallel, delayed
 from support.same_model import KERNELS, fit
 
-from votedkernels.kernels import columns
+from votedkernels.kernels import local_columns
 
 
 @pytest.fixture(autouse=True)
 def restore_the_size_of_fused_work():
-    size = columns.FUSED_WORK
+    size = local_columns.FUSED_WORK
     yield
-    columns.FUSED_WORK = size
+    local_columns.FUSED_WORK = size
 
 
 @pytest.fixture(params=list(KERNELS))

@@ -12,6 +12,8 @@ ESTIMATORS = {
     "precomputed": VotedKernelClassifier(Precomputed()),
     "intercept": VotedKernelClassifier(fit_intercept=True),
     "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-3),
+    "relaxed": VotedKernelClassifier(relaxation="auto"),
+    "default search": VotedKernelClassifierCV(),
     "search": VotedKernelClassifierCV(complexity_penalties=(0.1, 1e-3), l1_penalties=(1.0, 1e-3)),
     "search precomputed": VotedKernelClassifierCV(Precomputed(), l1_penalties=(1.0, 1e-3)),
 } | {

@@ -1,4 +1,4 @@
-"""Verdicts follow the rules written next to them, and the words hold the numbers."""
+"""Verdicts follow the rules stated with them, and their explanations show the numbers."""
 
 import pytest
 from support.synthetic_records import make_runs
@@ -8,7 +8,7 @@ from votedkernels.experiments.claims import FAILS, HOLDS, IN_PART, OPEN, decide
 from votedkernels.experiments.comparisons import compare, compare_all, format_p
 from votedkernels.experiments.selection import make_groups
 
-SPREAD = (0, 1, 0, -1, 0)  # differences must not all be the same
+SPREAD = (0, 1, 0, -1, 0)  # differences must not all be equal
 
 
 def make_results(rows, **fields):
@@ -47,7 +47,7 @@ def test_outperforming_needs_five_of_eleven(count, verdict):
 
 
 def test_outperforming_by_means_alone_is_in_part():
-    # Half a point, far below what five runs can tell from chance.
+    # Half a point, too little to be significant with five runs.
     rows = eleven(row(21, 21, 20, 25), ALIKE, 5)
     finding = findings(rows)["outperforms"]
     assert finding.verdict == IN_PART
@@ -65,7 +65,7 @@ def test_considerable_improvement_needs_three(count, verdict):
 
 
 def test_small_improvements_are_not_considerable():
-    # 26 is significantly below 30, by less than a fifth.
+    # 26 is significantly below 30, but by less than a fifth.
     results = findings(eleven(row(30, 30, 26, 26), ALIKE, 11))
     assert results["outperforms"].verdict == HOLDS
     assert results["considerable"].verdict == FAILS
@@ -175,7 +175,7 @@ def test_every_pair_is_compared():
 
 
 def test_the_papers_table_in_the_same_words():
-    # Facts one can count in the printed table.
+    # Counted by hand in the printed table.
     assert "lowest mean on 8 of 11" in claims.describe_paper("outperforms")
     assert "on 7; its text says 5" in claims.describe_paper("outperforms")
     assert "3 of 11 (ocr49, ionosphere, musk)" in claims.describe_paper("considerable")

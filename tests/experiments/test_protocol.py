@@ -1,4 +1,4 @@
-"""The paper's protocol: folds, scaling, and that held-out rows stay out."""
+"""The paper's protocol: folds and scaling; held-out rows have no influence on models."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from votedkernels.experiments.protocol import N_FOLDS, SCALINGS, Split, Unit, pa
 
 @pytest.fixture(scope="module")
 def small():
-    """Sixty rows, split as the protocol does."""
+    """Return sixty rows, split by the protocol."""
     X, y = make_waveform(60, random_state=0)
     return split(X / 5, y, seed=0, run=0, scaling="none")
 
@@ -81,11 +81,16 @@ def test_an_unknown_scaling_is_an_error():
 
 @pytest.mark.parametrize(
     "algorithm",
-    [run_l2_svm, run_l1_svm, lambda s, f: run_vote(s, f, "trace"), peers.run_default],
+    [
+        run_l2_svm,
+        run_l1_svm,
+        lambda s, f: run_vote(s, f, "trace"),
+        lambda s, f: peers.run_default(s),
+    ],
     ids=["l2-svm", "l1-svm", "vkr", "default"],
 )
 def test_held_out_rows_do_not_touch_the_models(algorithm, small):
-    """Permuting validation and test rows, and their labels, only permutes what is counted."""
+    """Permuting validation and test rows, or changing their labels, does not change the models."""
     random = np.random.default_rng(0)
     a, b = (random.permutation(len(y)) for y in (small.y_validation, small.y_test))
     permuted = Split(
@@ -112,7 +117,7 @@ def test_a_path_is_what_single_fits_are(small):
     ):
         model = VotedKernelClassifier(Polynomial((1, 2), gamma=1.0), complexity="trace", **setting)
         if setting["l1_penalty"] < 1e-3:
-            continue  # many optima, or few rows that decide
+            continue  # several optima, or few decisive rows
         model.fit(small.X_train, small.y_train)
         assert np.sum(model.predict(small.X_test) != small.y_test) == errors
         assert len(model.support_) == n_support
@@ -134,7 +139,7 @@ def test_every_setting_of_the_paper_is_there(small):
 
 
 def test_svc_is_scikit_learns(small):
-    """Also where a larger C was not solved again."""
+    """Also if a larger C was not solved again."""
     out = run_l2_svm(small, "polynomial")
     for setting, errors, n_support in zip(
         out.settings, out.test_errors, out.n_support, strict=True
@@ -199,7 +204,7 @@ def test_a_path_of_empty_votes_is_recorded(small, monkeypatch):
 
 def test_peers_run(small):
     for name, run in peers.available_peers().items():
-        out = run(small, "peers")
+        out = run(small)
         assert len(out.settings) == len(out.test_errors) >= 1, name
         assert "ok" in out.status, name
         assert min(out.test_errors) < len(small.y_test) / 2, name

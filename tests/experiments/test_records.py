@@ -1,4 +1,4 @@
-"""Records on disk, and runs that are stopped and go on."""
+"""Records on disk, and runs that are stopped and resumed."""
 
 import gzip
 import json
@@ -93,7 +93,7 @@ def test_a_header_torn_by_a_kill_is_written_again(path):
         (HEADER + "[" * 100_000 + "\n", "line 2: this is not a record"),
         (
             '{"format": "votedkernels-records", "version": 1}\n{"key": "a"}\n{"key": "a"}\n',
-            "line 3: a is there twice",
+            "line 3: a occurs twice",
         ),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_second_writer_is_kept_off(path):
 def test_a_key_is_written_once(path):
     with RecordFile(path, {}) as file:
         file.append({"key": "one"})
-        with pytest.raises(RecordError, match="one is there already"):
+        with pytest.raises(RecordError, match="one is already in the file"):
             file.append({"key": "one"})
 
 
@@ -169,7 +169,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "MAX_LINE", 1000)
     path = tmp_path / "records.jsonl.gz"
     path.write_bytes(gzip.compress(HEADER.encode() + b'{"key": "' + b"x" * 5000))
-    with pytest.raises(RecordError, match="line 2: a line of more than 1000 bytes"):
+    with pytest.raises(RecordError, match="line 2: the line has more than 1000 bytes"):
         read_records(path)
 
 
@@ -221,7 +221,7 @@ def test_an_interrupt_keeps_what_is_done(path, expected):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
 def test_kill_9_loses_and_doubles_nothing(path, expected):
-    """Killed in mid-run, then resumed: the same records; no worker stays behind."""
+    """A run that is killed and resumed has the same records, and no worker survives the kill."""
     script = f"""
 import sys
 from votedkernels.experiments.records import RecordFile
@@ -254,7 +254,7 @@ def _group_lives(group):
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    # What has ended but was not collected yet counts as dead.
+    # Zombies count as dead.
     listing = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True).stdout
     rows = [line.split() for line in listing.splitlines()[1:]]
     return any(int(pgid) == group and not state.startswith("Z") for pgid, state in rows)

@@ -24,7 +24,7 @@ HOSTILE = "<script>document.title='owned'</script>"
 
 
 def make_campaign(datasets=("musk", "ocr49", "german"), seeds=(0, 1)):
-    """Polynomial, Gaussian and peer records with random figures."""
+    """Return polynomial, Gaussian and peer records with random figures."""
     rng = np.random.default_rng(0)
     records = []
     for family in ("polynomial", "gaussian"):
@@ -79,7 +79,7 @@ def campaign(tmp_path_factory):
 
 
 class Tags(HTMLParser):
-    """All tags with their attributes, and whether they are closed in order."""
+    """Collects all tags with their attributes, and whether they are closed in order."""
 
     VOID = frozenset({"meta", "br", "img", "link", "input", "hr"})
 
@@ -177,7 +177,7 @@ def test_csv_page_and_markdown_have_the_same_numbers(campaign):
         assert any(number in w for w in words)
         starts = "| " + row["row"].replace(": ", " | ")
         assert any(line.startswith(starts) and number in line for line in lines)
-    # Each cell of the table of errors, from end to end.
+    # Check each cell of the table of errors from record to page.
     first = [r for r in rows if r["row"] == "musk" and r["column"] == "VKR2, ours"][:2]
     mean, sd = (r["value"] for r in first)
     assert f"{mean} ({sd})" in words
@@ -231,7 +231,7 @@ def test_nothing_in_the_tables_can_change_a_terminal(tmp_path):
 
 
 def test_half_a_sign_in_a_name_is_written_as_its_number(tmp_path):
-    """JSON can spell it, and UTF-8 cannot."""
+    """JSON can express it, but UTF-8 cannot."""
     records = make_runs("half \ud800", "l2-svm", [10, 11, 12, 13, 14])
     path = write_records(tmp_path / "records.jsonl", records)
     page, *_ = write_report([path], tmp_path / "out")
@@ -307,7 +307,7 @@ def test_peers_in_short(tmp_path):
         for dataset, error in found.items()
         for record in make_runs(dataset, algorithm, [error] * 5, counts[dataset], family="peers")
     ]
-    records += make_runs("ocr49", "rvm", [1] * 5, 1, family="peers")  # not run by both
+    records += make_runs("ocr49", "rvm", [1] * 5, 1, family="peers")  # not run by both algorithms
     records += make_runs("musk", "logistic-regression", [40] * 5, -1, family="peers")
     records += make_runs("german", "logistic-regression", [12] * 5, -1, family="peers")
     _, markdown, table = report(tmp_path, records)

@@ -1,4 +1,4 @@
-"""The report in a real browser, wherever Chromium is installed."""
+"""The report in a real browser, if Chromium is installed."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ HOSTILE = (
     "\"><img src=x onerror='document.documentElement.dataset.owned = 1'>",
     "a-name-without-any-place-to-break-it-that-is-much-wider-than-a-telephone-is",
 )
-# Posted to the page around it, because a window can be wider than asked for, and a frame cannot.
+# A frame posts to the page around it: a window can be wider than requested, a frame cannot.
 PROBE = """<script>
 addEventListener("load", () => setTimeout(() => parent.postMessage(JSON.stringify({
   scroll: document.documentElement.scrollWidth, width: innerWidth,

@@ -1,4 +1,4 @@
-"""Settings are chosen by validation errors alone, ties as the protocol says."""
+"""Settings are chosen by validation errors alone, and ties as the protocol says."""
 
 import json
 import math
@@ -117,7 +117,7 @@ def test_runs_without_a_common_setting_are_an_error():
         make_record(run=0, settings=[{"degree": 1, "C": 1.0}, {"degree": 1, "C": 2.0}]),
         make_record(run=1, settings=[{"degree": 2, "C": 1.0}, {"degree": 2, "C": 2.0}]),
     ]
-    with pytest.raises(RecordError, match="share no setting"):
+    with pytest.raises(RecordError, match="no setting in common"):
         choose(records, "literal")
 
 
@@ -228,10 +228,10 @@ def test_the_same_unit_twice_must_agree(tmp_path):
         ({"dataset": None}, "no dataset"),
         ({"n_test": 0}, "no usable n_test"),
         ({"seed": True}, "no usable seed"),
-        ({"settings": []}, "different numbers"),
-        ({"test_errors": [1, 2, 3]}, "different numbers"),
-        ({"test_errors": [101] * 4}, "no counts"),
-        ({"validation_errors": [1.5] * 4}, "no counts"),
+        ({"settings": []}, "at least one setting"),
+        ({"test_errors": [1, 2, 3]}, "as many figures as settings"),
+        ({"test_errors": [101] * 4}, "not counts from 0 to 100"),
+        ({"validation_errors": [1.5] * 4}, "not counts from 0 to 100"),
         ({"status": None}, "lacks"),
         ({"n_support": ["many"] * 4}, "support vectors"),
         ({"settings": [1, 2, 3, 4]}, "settings"),
@@ -253,7 +253,7 @@ def test_no_records_are_an_error(tmp_path):
 def test_the_papers_table_is_whole():
     assert len(paper.TABLE) == 11
     assert all(tuple(row) == paper.TABLE_ALGORITHMS for row in paper.TABLE.values())
-    # Column sums, added up from the printed table.
+    # Column sums of the printed table.
     sums = [sum(row[a].error for row in paper.TABLE.values()) for a in paper.TABLE_ALGORITHMS]
     assert sums == pytest.approx([153.81, 149.44, 145.43, 142.65])
     sums = [sum(row[a].support for row in paper.TABLE.values()) for a in paper.TABLE_ALGORITHMS]

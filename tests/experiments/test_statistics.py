@@ -1,4 +1,4 @@
-"""Tests of difference, against SciPy and printed examples."""
+"""Significance tests, compared with SciPy and published examples."""
 
 import math
 
@@ -131,9 +131,9 @@ def test_too_few_runs_decide_nothing():
 
 
 def test_level_is_kept_where_runs_overlap():
-    """Two rules that are equally good: five runs that share data differ at 5% rarely enough.
+    """Two equally good rules differ at 5% rarely enough, although the five runs share data.
 
-    The plain test would call a difference several times as often.
+    The plain test would find a difference several times as often.
     """
     rng = np.random.default_rng(3)
     corrected = plain = 0

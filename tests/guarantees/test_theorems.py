@@ -561,7 +561,7 @@ def test_indefinite_kernels_may_vote_from_given_centres(data, asked):
         ({"radius": math.nan}, "radius must be a positive number"),
         ({"radius": math.inf}, "radius must be a positive number"),
         ({"radius": 0.5}, r"radius=0.5, but a row has norm \d"),
-        ({"sample_weight": np.arange(60)}, "equally weighted"),
+        ({"sample_weight": np.arange(60)}, "samples of equal weight"),
     ],
 )
 def test_bad_arguments_are_refused(data, kwargs, message):
@@ -588,7 +588,7 @@ def test_labels_of_another_length_are_refused(data):
 def test_one_class_is_refused(data):
     X, y = data
     model = gaussian_model().fit(X, y)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         model.generalization_bound(X[y == "yes"], y[y == "yes"])
 
 

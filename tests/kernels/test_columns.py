@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity
+from votedkernels._system.budget import Budget
 from votedkernels.exceptions import OutOfTime
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 
 def dot(A, B):
@@ -32,15 +33,13 @@ def plain(gram, X, C):
     return [base**3, base, np.exp(-0.3 * square), np.exp(-3 * square), dot(X, C)]
 
 
-@pytest.mark.parametrize("memory_limit", [0, 2**30], ids=["in blocks", "kept"])
+@pytest.mark.parametrize("for_bases", [0, 2**30], ids=["in blocks", "kept"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
-def test_questions_are_answered_as_by_the_full_matrices(
-    points, memory_limit, n_jobs, compiled, monkeypatch
-):
-    monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", 0 if compiled else 10**12)
+def test_questions_are_answered_as_by_the_full_matrices(points, for_bases, n_jobs, compiled):
     X, C = points
-    gram = Gram(families(X), X, C, memory_limit=memory_limit, n_jobs=n_jobs)
+    budget = Budget(n_jobs=n_jobs, compiled=compiled)
+    gram = LocalColumns(families(X), X, C, for_bases=for_bases, budget=budget)
     matrices = plain(gram, X, C)
     rng = np.random.default_rng(1)
     v = rng.standard_normal(len(X)) * (rng.random(len(X)) < 0.5)
@@ -51,10 +50,10 @@ def test_questions_are_answered_as_by_the_full_matrices(
     )
     kernels, centers = rng.integers(0, 5, 20), rng.integers(0, 300, 20)
     expected = np.column_stack([matrices[k][:, j] for k, j in zip(kernels, centers, strict=True)])
-    np.testing.assert_allclose(gram.columns(kernels, centers), expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(gram.take(kernels, centers), expected, rtol=1e-8, atol=1e-12)
     rows = rng.permutation(len(X))[:50]
     np.testing.assert_allclose(
-        gram.columns(kernels, centers, rows), expected[rows], rtol=1e-8, atol=1e-12
+        gram.take(kernels, centers, rows), expected[rows], rtol=1e-8, atol=1e-12
     )
     a = rng.standard_normal((20, 3))
     np.testing.assert_allclose(gram.vote(kernels, centers, a), expected @ a, rtol=1e-7, atol=1e-9)
@@ -70,25 +69,25 @@ def test_questions_are_answered_as_by_the_full_matrices(
     "degrees", [(1,), (5, 2), (10, 3, 1), tuple(range(1, 11)), (2, 12)], ids=str
 )
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_compiled_loops_give_what_numpy_gives(degrees, form, monkeypatch):
+def test_compiled_loops_give_what_numpy_gives(degrees, form):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 3)) * (rng.random((500, 3)) < 0.7)
     families = [Polynomial(degrees), Gaussian((0.03, 1.0, 30.0))]
     families = [family.fit(form(X), np.ones(500)) for family in families]
     v = rng.standard_normal(500)
     answers = []
-    for work in (0, 10**12):
-        monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", work)
-        answers.append(Gram(families, form(X), form(X[:70])).correlate(v))
+    for compiled in (True, False):
+        budget = Budget(compiled=compiled)
+        answers.append(LocalColumns(families, form(X), form(X[:70]), budget=budget).correlate(v))
     size = np.abs(answers[1]).max(axis=1, keepdims=True)
     np.testing.assert_allclose(answers[0] / size, answers[1] / size, atol=1e-12)
 
 
-def test_compiled_loops_show_an_overflow(monkeypatch):
+def test_compiled_loops_show_an_overflow():
     # The family refuses such data beforehand; what slips through must not look like a number.
-    monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", 0)
     X = np.array([[1.0], [2.0]])
-    gram = Gram([Polynomial((10,), gamma=1.0).fit(X, np.ones(2))], X, X)
+    family = Polynomial((10,), gamma=1.0).fit(X, np.ones(2))
+    gram = LocalColumns([family], X, X, budget=Budget(compiled=True))
     gram.X = 1e60 * X
     gram._bases = [None]
     with np.errstate(all="ignore"):
@@ -96,26 +95,30 @@ def test_compiled_loops_show_an_overflow(monkeypatch):
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
-def test_sums_do_not_depend_on_threads(points, compiled, monkeypatch):
-    monkeypatch.setattr("votedkernels.kernels.columns.FUSED_WORK", 0 if compiled else 10**12)
+def test_sums_do_not_depend_on_threads(points, compiled):
     X, C = points
     v = np.random.default_rng(1).standard_normal(len(X))
-    one, two = (Gram(families(X), X, C, n_jobs=n).correlate(v) for n in (1, 2))
+    one, two = (
+        LocalColumns(families(X), X, C, budget=Budget(n_jobs=n, compiled=compiled)).correlate(v)
+        for n in (1, 2)
+    )
     np.testing.assert_array_equal(one, two)
 
 
-def test_rows_with_zero_take_no_part(points):
+def test_rows_with_zero_take_no_part(points, monkeypatch):
     X, C = points
-    gram = Gram(families(X), X, C)
+    gram = LocalColumns(families(X), X, C, for_bases=0)
     v = np.zeros(len(X))
     v[7] = 1.0
+    seen = []
+    monkeypatch.setattr(Similarity, "base", lambda self, X, C: (seen.append(len(X)), dot(X, C))[1])
     gram.correlate(v)
-    assert gram.n_values == 5 * 300
+    assert set(seen) == {1}
 
 
 def test_kernels_are_numbered_family_by_family(points):
     X, C = points
-    gram = Gram(families(X), X[:10], C)
+    gram = LocalColumns(families(X), X[:10], C)
     assert gram.names == [
         "polynomial(degree=3)",
         "polynomial(degree=1)",
@@ -129,7 +132,7 @@ def test_kernels_are_numbered_family_by_family(points):
 def test_an_empty_vote_is_zero(points):
     X, C = points
     none = np.zeros(0, np.intp)
-    gram = Gram(families(X), X[:10], C)
+    gram = LocalColumns(families(X), X[:10], C)
     np.testing.assert_array_equal(gram.vote(none, none, np.zeros(0)), np.zeros(10))
     np.testing.assert_array_equal(gram.correlate(np.zeros(10)), np.zeros((5, 300)))
 
@@ -138,15 +141,15 @@ def test_diagonal_of_a_precomputed_kernel_needs_its_columns():
     K = np.random.default_rng(0).standard_normal((8, 8))
     rows = np.array([5, 0, 2])
     family = Precomputed().fit(K, np.ones(8))
-    gram = Gram([family], K[rows], np.arange(8), itself=rows)
+    gram = LocalColumns([family], K[rows], np.arange(8), itself=rows)
     np.testing.assert_array_equal(gram.diagonal(0), [K.diagonal()[rows]])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_pass_stops_at_its_deadline(points, n_jobs):
     X, C = points
-    gram = Gram(families(X), X, C, n_jobs=n_jobs)
-    gram.deadline = time.perf_counter() - 1
+    late = Budget(time.perf_counter() - 1, n_jobs=n_jobs)
+    gram = LocalColumns(families(X), X, C).within(late)
     with pytest.raises(OutOfTime):
         gram.correlate(np.ones(len(X)))
 
@@ -155,4 +158,4 @@ def test_overflow_is_seen_when_rows_and_centres_meet():
     X = np.full((3, 1), 1e100)
     family = Polynomial((4,), gamma=1.0).fit(X, np.ones(3))
     with pytest.raises(ValueError, match=r"polynomial\(degree=4\) overflows"):
-        Gram([family], X, X)
+        LocalColumns([family], X, X)

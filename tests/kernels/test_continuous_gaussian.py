@@ -21,6 +21,7 @@ from votedkernels import (
     VotedKernelClassifierCV,
     voted_kernel_path,
 )
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.preparation.training import Training
 from votedkernels.solvers import SOLVERS, SolverInterrupted, continuum, solve_problem, widths
@@ -53,7 +54,7 @@ def load(name, n_rows):
 
 def make_problem(X, y, family, **params):
     model = VotedKernelClassifier(family, **params)
-    training = Training.prepare(model, X, y)
+    training = Training.prepare(model, X, y, budget=Budget())
     return training.problems(model.complexity_penalty, model.l1_penalty)[0]
 
 
@@ -64,8 +65,8 @@ def squared_distances(X, family):
 
 def dense_excess(problem, u, n_widths=4000):
     """Largest |sum_i u_i y_i K| / L over all centres and very many widths, by NumPy."""
-    family = problem.gram.families[-1]
-    distances = squared_distances(problem.gram.X, family)
+    family = problem.columns.families[-1]
+    distances = squared_distances(problem.columns.X, family)
     t = np.linspace(np.log(family.low), np.log(family.high), n_widths)
     knots = np.log(family.knots_)
     L = np.interp(t, knots, problem.continuum.penalties)
@@ -111,7 +112,7 @@ def test_violations_are_where_it_says(seed):
     y = np.where(X[:, 0] > 0, 1, -1)
     problem = make_problem(X, y, ContinuousGaussian(0.01, 50.0), l1_penalty=0.03)
     prices = price_widths(problem, problem.w, target=1.0, most=5)
-    distances = squared_distances(problem.gram.X, problem.gram.families[-1])
+    distances = squared_distances(problem.columns.X, problem.columns.families[-1])
     values = [
         abs((problem.w * problem.y) @ np.exp(-gamma * distances[:, j]))
         for gamma, j in zip(prices.gammas, prices.centers, strict=True)
@@ -272,7 +273,7 @@ def test_reports_bound_the_continuum_and_never_get_worse(sample):
     assert objectives == sorted(objectives, reverse=True)
     assert bounds == sorted(bounds)
     assert max(bounds) <= solution.objective
-    assert len({s.gram.n_kernels for s in seen}) > 1
+    assert len({s.columns.n_kernels for s in seen}) > 1
 
 
 @pytest.mark.parametrize("round_number", [1, 12])
@@ -326,18 +327,18 @@ def test_zero_penalties_are_an_error(solver, sample):
     [[ContinuousGaussian(), Polynomial((1,))], [ContinuousGaussian(), ContinuousGaussian()]],
 )
 def test_it_must_come_last(kernels, sample):
-    with pytest.raises(ValueError, match="must be the last of the kernel families"):
+    with pytest.raises(ValueError, match="must be the last kernel family"):
         VotedKernelClassifier(kernels).fit(*sample)
 
 
 def test_grids_bounds_and_filters_refuse_it(sample):
     X, y = sample
-    with pytest.raises(ValueError, match="voted_kernel_path goes through its grid"):
+    with pytest.raises(ValueError, match="voted_kernel_path uses one set of columns"):
         voted_kernel_path(X, y, ContinuousGaussian())
-    with pytest.raises(ValueError, match="VotedKernelClassifierCV goes through its grid"):
+    with pytest.raises(ValueError, match="VotedKernelClassifierCV uses one set of columns"):
         VotedKernelClassifierCV(ContinuousGaussian()).fit(X, y)
     model = VotedKernelClassifier(ContinuousGaussian(0.1, 1.0, unit=0.1), l1_penalty=0.1).fit(X, y)
-    with pytest.raises(ValueError, match="finitely many kernel families"):
+    with pytest.raises(ValueError, match="finitely many kernels"):
         model.generalization_bound(X, y)
     filtered = VotedKernelClassifier(
         ContinuousGaussian(), complexity=Local(radius=0.1, filter=True)
@@ -362,7 +363,7 @@ def test_few_rounds_of_exchange_are_enough(sample, monkeypatch):
     problem, rounds = make_problem(X, y, ContinuousGaussian(LOW, HIGH), l1_penalty=3e-3), []
 
     def counting(*args):
-        rounds.append(args[0].gram.n_kernels)
+        rounds.append(args[0].columns.n_kernels)
         return price_widths(*args)
 
     monkeypatch.setattr(continuum, "price_widths", counting)
@@ -399,11 +400,11 @@ def test_the_exchanged_problem_starts_with_the_best_vote(sample):
         X, y, [("poly", Polynomial((1, 2))), ("wide", ContinuousGaussian(LOW, HIGH))],
         l1_penalty=3e-3,
     )  # fmt: skip
-    best = SOLVERS["column-generation"](problem, tol=1e-6)
+    best = SOLVERS["column-generation"].solve(problem, tol=1e-6)
     assert (best.terms.kernels >= 2).any()
     gammas = np.array([0.123, 4.56])
     exchanged, start = continuum._exchanged(problem, best, gammas)
-    widths = exchanged.gram.families[-1].gammas_
+    widths = exchanged.columns.families[-1].gammas_
     assert np.isin(gammas, widths).all()
     assert np.isin(problem.continuum.knots, widths).all()
     np.testing.assert_allclose(exchanged.decision(start), problem.decision(best.terms))
@@ -419,7 +420,7 @@ def test_violations_are_local_maxima_one_a_centre(seed):
     problem = make_problem(X, y, ContinuousGaussian(0.01, 50.0), l1_penalty=0.03)
     prices = price_widths(problem, problem.w, target=1.0, most=30)
     assert len(set(prices.centers)) == len(prices.centers) > 5
-    distances = squared_distances(problem.gram.X, problem.gram.families[-1])
+    distances = squared_distances(problem.columns.X, problem.columns.families[-1])
 
     def ratio(gamma, j):
         value = abs((problem.w * problem.y) @ np.exp(-gamma * distances[:, j]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from votedkernels import Gaussian, Precomputed, Similarity, VotedKernelClassifier
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_kernels_by_formula_are_not_looked_at(data):
     X, _ = data
     family = Gaussian((0.3, 3.0)).fit(X, np.ones(60))
     assert family.is_definite_by_formula
-    assert Gram([family], X, X).family_of(1) is family
+    assert LocalColumns([family], X, X).family_of(1) is family
 
 
 def test_nothing_is_asked_of_a_plain_vote(data):

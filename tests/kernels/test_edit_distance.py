@@ -23,7 +23,7 @@ from votedkernels import (
     VotedKernelClassifierCV,
     voted_kernel_path,
 )
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.kernels.edit_distance import METRICS
 
 STRINGS = ["", "a", "ab", "ba", "abc", "kitten", "sitting", "ca", "Kitten", "naïve", "a b", "aaaa"]
@@ -112,11 +112,11 @@ def test_questions_of_the_gram_agree(metric, scales):
     np.testing.assert_array_equal(blocks, base)
     v = np.random.default_rng(0).standard_normal(50)
     for limit in (0, 2**20):
-        gram = Gram([family], X, X, memory_limit=limit)
+        gram = LocalColumns([family], X, X, for_bases=limit)
         np.testing.assert_allclose(gram.correlate(v), v @ values, atol=1e-12)
         kernels, centers = np.array([0, family.n_kernels - 1, 0]), np.array([3, 3, 11])
         expected = values[kernels, :, centers].T
-        np.testing.assert_array_equal(gram.columns(kernels, centers), expected)
+        np.testing.assert_array_equal(gram.take(kernels, centers), expected)
         np.testing.assert_allclose(gram.vote(kernels, centers, v[:3]), expected @ v[:3], atol=1e-13)
         np.testing.assert_array_equal(gram.diagonal(0), np.diagonal(values, axis1=1, axis2=2))
     if family.has_fused:
@@ -185,7 +185,7 @@ BAD = {
     "pandas": (pd.Series(["a", None]), "missing value.*at row 1"),
     "pandas string": (pd.Series(["a", None], dtype="string"), "missing value.*at row 1"),
     "polars": (pl.Series(["a", None]), "missing value.*at row 1"),
-    "table": (np.zeros((2, 3)), r"table of shape \(2, 3\).*takes strings"),
+    "table": (np.zeros((2, 3)), r"table of shape \(2, 3\).*takes one string per row"),
     "numbers": (np.zeros(2), "0.0 of type float at row 0"),
     "column of numbers": (pd.DataFrame({"a": [1.0, 2.0]}), r"table of shape \(2, 1\)"),
     "two columns": (pd.DataFrame({"a": ["x", "y"], "b": ["z", "w"]}), r"table of shape \(2, 2\)"),

@@ -40,7 +40,7 @@ def test_named_lists_are_told_from_plain_ones(kernels, named):
 @pytest.mark.parametrize("name", ["<b>", 'x"y', "a'b", "a&b", "x\ny", "\x1b", "[x](", "a\n"])
 def test_names_are_no_markup(name):
     """They are parts of the names of parameters, which scikit-learn writes into its pages."""
-    with pytest.raises(ValueError, match="may have letters, digits, spaces"):
+    with pytest.raises(ValueError, match="may contain only letters, digits, spaces"):
         clone_families([(name, Gaussian())])
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from votedkernels import Gaussian, Polynomial
-from votedkernels.kernels import Gram
-from votedkernels.kernels import columns as gram
+from votedkernels._system.budget import Budget
+from votedkernels.kernels import LocalColumns
 
 FAMILIES = [
     Polynomial((1, 2, 3), gamma=0.3),
@@ -21,16 +21,16 @@ FAMILIES = [
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_compiled_loops_equal_numpy(family, n_jobs, monkeypatch):
+def test_compiled_loops_equal_numpy(family, n_jobs):
     random = np.random.default_rng(0)
     X, centers = random.standard_normal((700, 6)), random.standard_normal((300, 6))
     v = np.where(random.random(700) < 0.4, random.standard_normal(700), 0.0)
     family.fit(X, np.ones(700))
-    plain = Gram([family], X, centers).correlate(v)
-    monkeypatch.setattr(gram, "FUSED_WORK", 0)
+    plain = LocalColumns([family], X, centers).correlate(v)
     for memory in (0, 2**30):  # base recomputed, base kept
-        fused = Gram([family], X, centers, memory_limit=memory, n_jobs=n_jobs).correlate(v)
-        size = np.abs(v) @ np.abs(Gram([family], X, centers).columns(
+        budget = Budget(n_jobs=n_jobs, compiled=True)
+        fused = LocalColumns([family], X, centers, for_bases=memory, budget=budget).correlate(v)
+        size = np.abs(v) @ np.abs(LocalColumns([family], X, centers).take(
             np.repeat(np.arange(family.n_kernels), 300), np.tile(np.arange(300), family.n_kernels)
         ))  # fmt: skip
         error = np.abs(fused - plain) / (size.reshape(plain.shape) + 1e-290)
@@ -62,16 +62,16 @@ def test_some_centers_are_priced_as_among_all():
     random = np.random.default_rng(1)
     X = random.standard_normal((200, 3))
     family = Polynomial((1, 2, 3)).fit(X, np.ones(200))
-    columns, v = Gram([family], X, X), random.standard_normal(200)
+    columns, v = LocalColumns([family], X, X), random.standard_normal(200)
     chosen = np.array([5, 100, 7])
     np.testing.assert_allclose(columns.correlate(v, chosen), columns.correlate(v)[:, chosen])
 
 
-def test_high_degrees_need_no_compiled_loop(monkeypatch):
+def test_high_degrees_need_no_compiled_loop():
     random = np.random.default_rng(2)
     X = random.standard_normal((50, 2))
     family = Polynomial((1, 12)).fit(X, np.ones(50))
-    monkeypatch.setattr(gram, "FUSED_WORK", 0)
     v = random.standard_normal(50)
     base = family.base(X, X)
-    np.testing.assert_allclose(Gram([family], X, X).correlate(v), [v @ base, v @ base**12])
+    columns = LocalColumns([family], X, X, budget=Budget(compiled=True))
+    np.testing.assert_allclose(columns.correlate(v), [v @ base, v @ base**12])

@@ -58,7 +58,7 @@ def test_fit_needs_a_square_matrix(table):
 
 def test_stands_alone(table):
     X, y = table
-    with pytest.raises(ValueError, match=r"Precomputed\(\) cannot stand beside"):
+    with pytest.raises(ValueError, match=r"Precomputed\(\) cannot be combined with"):
         VotedKernelClassifier([Precomputed(), Gaussian()]).fit(X @ X.T, y)
 
 
@@ -92,7 +92,7 @@ def scaled_matrix(size):
 @pytest.mark.parametrize("size", [1e155, 1e200, 1e280])
 def test_values_whose_squares_overflow_are_an_error(size):
     K, y = scaled_matrix(size)
-    message = r"complexity of kernel precomputed overflows.*reach 1e\+\d+.*[Ss]cale the kernel"
+    message = r"complexity of kernel precomputed overflows.*reach 1e\+\d+.*Scale X or the kernel"
     with pytest.raises(ValueError, match=message):
         VotedKernelClassifier(Precomputed()).fit(K, y)
 

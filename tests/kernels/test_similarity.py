@@ -176,7 +176,7 @@ def test_a_limit_of_time_is_kept_between_calls_of_a_slow_function(table, solver,
         time.sleep(0.05)
         return dot(A, B)
 
-    monkeypatch.setattr("votedkernels.kernels.columns.BASE_ROWS", 4)
+    monkeypatch.setattr("votedkernels.kernels.local_columns.BASE_ROWS", 4)
     model = VotedKernelClassifier(Similarity(slow), time_limit=0.12, solver=solver)
     with pytest.raises(FitLimitError, match="time_limit"):
         model.fit(X, y)

@@ -16,7 +16,7 @@ from votedkernels import (
     VotedKernelClassifierCV,
     voted_kernel_path,
 )
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 
 STRINGS = ["", "a", "ab", "abab", "banana", "ananas", "naïve  text", "ANANAS", "xyz"]
 
@@ -86,10 +86,10 @@ def test_questions_of_the_gram_agree(lengths):
     kernels, centers = np.array([0, family.n_kernels - 1, 0]), np.array([3, 3, 11])
     rows, some = np.array([4, 2, 9]), np.array([1, 3, 5, 11])
     for limit in (0, 2**20):
-        gram = Gram([family], X, X, memory_limit=limit)
+        gram = LocalColumns([family], X, X, for_bases=limit)
         np.testing.assert_allclose(gram.correlate(v), v @ values, atol=1e-12)
         expected = values[kernels, :, centers].T
-        np.testing.assert_allclose(gram.columns(kernels, centers), expected, atol=1e-13)
+        np.testing.assert_allclose(gram.take(kernels, centers), expected, atol=1e-13)
         np.testing.assert_allclose(gram.vote(kernels, centers, v[:3]), expected @ v[:3], atol=1e-13)
         np.testing.assert_allclose(gram.squares(np.abs(v), 0), np.abs(v) @ values**2, atol=1e-12)
         diagonal = np.diagonal(values, axis1=1, axis2=2)
@@ -102,8 +102,8 @@ def test_questions_of_the_gram_agree(lengths):
 def test_memory_is_counted_for_every_length():
     X, _ = words(50)
     n_values = len(X) ** 2
-    assert Gram([fitted(X=X)], X, X, memory_limit=8 * 3 * n_values)._bases[0] is not None
-    assert Gram([fitted(X=X)], X, X, memory_limit=8 * 3 * n_values - 1)._bases[0] is None
+    assert LocalColumns([fitted(X=X)], X, X, for_bases=8 * 3 * n_values)._bases[0] is not None
+    assert LocalColumns([fitted(X=X)], X, X, for_bases=8 * 3 * n_values - 1)._bases[0] is None
     X, y = words(30)
     message = "memory_limit='20MB' is too small"
     with pytest.raises(ValueError, match=message):

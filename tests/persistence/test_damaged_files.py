@@ -143,3 +143,33 @@ def test_a_huge_degree_is_refused(originals, tmp_path):
     path.write_bytes(b"".join(encode(header, arrays)))
     with pytest.raises(ModelFileError, match="degrees"):
         load_model(path)
+
+
+@pytest.mark.parametrize("step", ["standardscaler", "a__b", "memory"])
+def test_names_of_steps_that_a_pipeline_refuses_are_refused(step, originals, tmp_path):
+    _, header, arrays, *_ = originals[list(MODELS).index("standard-scaling")]
+    assert header["scaling"]["step"] == "standardscaler"
+    path = tmp_path / "forged"
+    path.write_bytes(b"".join(encode({**header, "step": step}, arrays)))
+    with pytest.raises(ModelFileError, match="step of the header must be"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("feature_range", {"tuple": [1, 0]}, "the range of the scaler is empty"),
+        ("feature_range", {"tuple": ["a", 1]}, "not valid"),
+        ("feature_range", {"tuple": [0, 1, 2]}, "not valid"),
+        ("feature_range", [0, 1], "feature_range of .* must be of type tuple"),
+        ("clip", None, "clip of .* must be of type bool"),
+    ],
+)
+def test_parameters_that_a_scaler_refuses_are_refused(key, value, words, originals, tmp_path):
+    _, header, arrays, *_ = originals[list(MODELS).index("range-scaling")]
+    header = copy.deepcopy(header)
+    header["scaling"]["parameters"][key] = value
+    path = tmp_path / "forged"
+    path.write_bytes(b"".join(encode(header, arrays)))
+    with pytest.raises(ModelFileError, match=words):
+        load_model(path)

@@ -28,16 +28,16 @@ def overlap(A, B):
 
 
 BAD_TABLES = [
-    (np.zeros((2, 2)), "centers has 2 features, and X has 3"),
-    (sparse.csr_array(np.ones((2, 4))), "centers has 4 features, and X has 3"),
+    (np.zeros((2, 2)), "centers has 2 features, but X has 3"),
+    (sparse.csr_array(np.ones((2, 4))), "centers has 4 features, but X has 3"),
     (
         np.full((2, 3), np.nan),
-        "centers must be a table of numbers, as X is: Input centers contains",
+        "centers must be a table of numbers, like X: Input centers contains",
     ),
     (np.full((2, 3), np.inf), "Input centers contains inf"),
-    (np.zeros(3), "centers must be a table of numbers, as X is: Expected 2D"),
-    (np.zeros((0, 3)), "centers must be a table of numbers, as X is: Found array with 0"),
-    ([["a", "b", "c"]], "centers must be a table of numbers, as X is: could not convert"),
+    (np.zeros(3), "centers must be a table of numbers, like X: Expected 2D"),
+    (np.zeros((0, 3)), "centers must be a table of numbers, like X: Found array with 0"),
+    ([["a", "b", "c"]], "centers must be a table of numbers, like X: could not convert"),
     ("abc", "centers must be None, a number of training rows to draw, or points"),
     (2.5, "centers must be None, a number of training rows to draw, or points"),
     (True, "centers must be None, a number of training rows to draw, or points"),
@@ -145,5 +145,7 @@ def test_indices_that_need_64_bits_are_an_error():
     X = sparse.csr_array(
         (np.ones(4), np.array([0, 1, 2, 2**31 + 5]), np.arange(5)), shape=(4, 2**31 + 10)
     )
-    with pytest.raises(ValueError, match=r"X has 4 stored values in \d+ columns, more than 32-bit"):
+    with pytest.raises(
+        ValueError, match=r"X has 4 stored values in \d+ columns, too many for 32-bit"
+    ):
         VotedKernelClassifier(Gaussian((0.3,))).fit(X, [0, 1, 0, 1])

@@ -15,7 +15,7 @@ from votedkernels import (
 )
 from votedkernels.complexity import Empirical, Local, Massart, Trace, measure_complexities
 from votedkernels.complexity.empirical import draw_signs
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.kernels import base as kernel_base
 
 KERNELS = [Polynomial((1, 2)), Gaussian((0.3, 3.0))]
@@ -78,7 +78,7 @@ def test_complexities_fall_with_the_root_of_the_weights(measure, data):
     X, _ = data
     s = np.random.default_rng(2).uniform(0.5, 2.0, len(X))
     families = [family.fit(X, s) for family in (Polynomial((1, 2)), Gaussian((0.3,)))]
-    gram = Gram(families, X, X)
+    gram = LocalColumns(families, X, X)
     once = measure_complexities(measure, gram, s)
     many = measure_complexities(measure, gram, s * 1e300)
     np.testing.assert_allclose(many, once / 1e150, rtol=1e-12)

@@ -11,12 +11,12 @@ from hypothesis.extra import numpy as hnp
 from support.oracles import PlainProblem, by_linprog, dual_bound, objective
 
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity, VotedKernelClassifier
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem, Solution, Terms
 from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS, Incumbent
 from votedkernels.solvers import __path__ as PATH
 
-GRAM = Gram([Precomputed().fit(np.eye(2), np.ones(2))], np.eye(2), np.arange(2))
+GRAM = LocalColumns([Precomputed().fit(np.eye(2), np.ones(2))], np.eye(2), np.arange(2))
 FINITE = st.floats(-10, 10, allow_nan=False)
 
 
@@ -24,12 +24,12 @@ def make_problem(K, y, penalty, *, w=None, fit_intercept=False):
     """A problem of one kernel, given by its matrix."""
     K, y = np.asarray(K, dtype=float), np.asarray(y, dtype=float)
     w = np.full(len(y), 1 / len(y)) if w is None else np.asarray(w, dtype=float)
-    gram = Gram([Precomputed().fit(K, w)], K, np.arange(K.shape[1]))
+    gram = LocalColumns([Precomputed().fit(K, w)], K, np.arange(K.shape[1]))
     return Problem(gram, y, w, np.array([float(penalty)]), fit_intercept)
 
 
 def votes(problem, weights, intercept=0.0):
-    n = problem.gram.n_centers
+    n = problem.columns.n_centers
     return Terms(np.zeros(n, np.intp), np.arange(n), np.asarray(weights, float), intercept)
 
 
@@ -49,7 +49,7 @@ def test_two_points_on_a_line(solver, penalty, optimum):
     problem = make_problem([[1, -1], [-1, 1]], [1, -1], penalty)
     # This corner is degenerate, and coordinate descent has no other way to the last digits.
     tol = 1e-10 if solver == "coordinate-descent" else 1e-12
-    solution = SOLVERS[solver](problem, tol=tol)
+    solution = SOLVERS[solver].solve(problem, tol=tol)
     assert solution.objective == pytest.approx(optimum, rel=tol)
     assert solution.dual_bound == pytest.approx(optimum, rel=tol)
     assert solution.stop_reason == "optimal"
@@ -59,7 +59,7 @@ def test_two_points_on_a_line(solver, penalty, optimum):
 def test_weights_move_the_optimum(solver):
     # One column that is 1 everywhere: f = a, and a in [-1, 1] costs 0.3 (1 + a) + 0.7 (1 - a).
     problem = make_problem(np.ones((2, 1)), [-1, 1], 0.1, w=[0.3, 0.7])
-    solution = SOLVERS[solver](problem, tol=1e-12)
+    solution = SOLVERS[solver].solve(problem, tol=1e-12)
     assert solution.objective == pytest.approx(0.6 + 0.1, rel=1e-12)
     np.testing.assert_allclose(solution.terms.weights, [1.0], rtol=1e-12)
 
@@ -67,7 +67,7 @@ def test_weights_move_the_optimum(solver):
 @pytest.mark.parametrize("solver", list(CONVERGENT_SOLVERS))
 def test_intercept_costs_nothing(solver):
     problem = make_problem(np.ones((2, 1)), [-1, 1], 0.1, w=[0.3, 0.7], fit_intercept=True)
-    solution = SOLVERS[solver](problem, tol=1e-12)
+    solution = SOLVERS[solver].solve(problem, tol=1e-12)
     assert solution.objective == pytest.approx(0.6, rel=1e-12)
     assert solution.terms.intercept == pytest.approx(1.0, rel=1e-9)
 
@@ -85,7 +85,7 @@ def test_objective_of_the_empty_vote():
 def test_dual_value_by_hand():
     # u = w gives sum_i u_i y_i K_i = 1, twice the penalty: half of sum u is proved.
     problem = make_problem([[1.0], [-1.0]], [1, -1], 0.5)
-    u = problem.feasible_box(np.array([9.0, 9.0]))
+    u = problem.into_box(np.array([9.0, 9.0]))
     np.testing.assert_array_equal(u, [0.5, 0.5])
     correlation = problem.correlate(u)
     np.testing.assert_allclose(correlation, [[1.0]], rtol=1e-13)
@@ -95,14 +95,14 @@ def test_dual_value_by_hand():
 
 def test_intercept_shrinks_the_heavier_class():
     problem = make_problem(np.eye(3), [1, 1, -1], 1.0, fit_intercept=True)
-    u = problem.feasible_box(np.full(3, 1 / 3))
+    u = problem.into_box(np.full(3, 1 / 3))
     np.testing.assert_allclose(u, [1 / 6, 1 / 6, 1 / 3], rtol=1e-13)
-    np.testing.assert_array_equal(problem.feasible_box(np.array([0.1, 0.2, -1.0])), np.zeros(3))
+    np.testing.assert_array_equal(problem.into_box(np.array([0.1, 0.2, -1.0])), np.zeros(3))
 
 
 def test_a_kernel_without_penalty_proves_nothing_unless_its_columns_vanish():
     problem = make_problem([[1.0, 0.0], [2.0, 0.0]], [1, 1], 0.0)
-    u = problem.feasible_box(problem.w)
+    u = problem.into_box(problem.w)
     assert problem.dual_value(u, problem.correlate(u)) == 0
     vanishing = make_problem([[1.0], [1.0]], [1, -1], 0.0)
     assert vanishing.dual_value(vanishing.w, vanishing.correlate(vanishing.w)) == 1
@@ -154,7 +154,7 @@ def draw(parameters):
 def test_weak_duality_holds_for_any_vote_and_any_dual_vector(parameters, a, u):
     problem, rng = draw(parameters)
     b = rng.normal() if problem.fit_intercept else 0.0
-    terms = votes(problem, a[: problem.gram.n_centers], b)
+    terms = votes(problem, a[: problem.columns.n_centers], b)
     value, bound = problem.certify(terms, u[: problem.n_rows])
     assert 0 <= bound <= value * (1 + 1e-12)
     # In units of the box too: most u drawn above end at its corners.
@@ -165,9 +165,9 @@ def test_weak_duality_holds_for_any_vote_and_any_dual_vector(parameters, a, u):
 @given(PROBLEMS, hnp.arrays(float, 6, elements=FINITE), hnp.arrays(float, 6, elements=FINITE))
 def test_certificate_is_that_of_ten_plain_lines(parameters, a, u):
     problem, rng = draw(parameters)
-    n, c = problem.n_rows, problem.gram.n_centers
+    n, c = problem.n_rows, problem.columns.n_centers
     plain = PlainProblem(
-        [problem.gram.X], problem.y, problem.w, problem.penalties, problem.fit_intercept
+        [problem.columns.X], problem.y, problem.w, problem.penalties, problem.fit_intercept
     )
     b = rng.normal() if problem.fit_intercept else 0.0
     value, bound = problem.certify(votes(problem, a[:c], b), u[:n])
@@ -179,11 +179,11 @@ def test_certificate_is_that_of_ten_plain_lines(parameters, a, u):
 def test_no_vote_is_better_than_the_optimum(parameters):
     problem, _ = draw(parameters)
     plain = PlainProblem(
-        [problem.gram.X], problem.y, problem.w, problem.penalties, problem.fit_intercept
+        [problem.columns.X], problem.y, problem.w, problem.penalties, problem.fit_intercept
     )
     optimum = by_linprog(plain)
     for name in CONVERGENT_SOLVERS:
-        solution = SOLVERS[name](problem, tol=1e-9)
+        solution = SOLVERS[name].solve(problem, tol=1e-9)
         assert solution.objective == pytest.approx(optimum, rel=1e-7)
         assert solution.dual_bound <= optimum * (1 + 1e-7)
 
@@ -337,7 +337,7 @@ def test_a_gap_of_zero_is_optimal_at_any_tolerance():
 @pytest.mark.parametrize("solver", list(CONVERGENT_SOLVERS))
 def test_a_column_of_zeros_changes_nothing(solver):
     K = [[1, 0, -1], [-1, 0, 1]]
-    solution = SOLVERS[solver](make_problem(K, [1, -1], 0.25), tol=1e-10)
+    solution = SOLVERS[solver].solve(make_problem(K, [1, -1], 0.25), tol=1e-10)
     assert solution.objective == pytest.approx(0.25, rel=1e-9)
     assert solution.stop_reason == "optimal"
 
@@ -398,7 +398,7 @@ def test_the_pull_and_the_square_of_the_hybrid_norm():
     X = random.standard_normal((6, 2))
     family = Gaussian((0.5, 1.0, 2.0), unit=1.0).fit(X, np.ones(6))
     rows = np.array([4, 0, 2])
-    gram = Gram([family], X, X[rows])
+    gram = LocalColumns([family], X, X[rows])
     problem = Problem(
         gram, np.ones(6), np.full(6, 1 / 6), np.ones(3), l2_penalty=0.3, center_rows=rows
     )
@@ -407,7 +407,7 @@ def test_the_pull_and_the_square_of_the_hybrid_norm():
     K = np.exp(-np.array([0.5, 1.0, 2.0])[:, None, None] * distances)
     a = np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -2.0]])
     pull = 0.3 * np.einsum("kl,klj->kj", a, K)
-    np.testing.assert_allclose(problem.pull(terms), pull)
+    np.testing.assert_allclose(problem.norm_gradient(terms), pull)
     assert problem.square(terms, pull) == pytest.approx(np.sum(a * pull))
     decision = problem.decision(terms)
     plain = replace(problem, l2_penalty=0.0).objective(terms, decision)

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from votedkernels.kernels import Gaussian, Gram, Polynomial
+from votedkernels._system.budget import Budget
+from votedkernels.kernels import Gaussian, LocalColumns, Polynomial
 from votedkernels.problem import Problem, Terms
 from votedkernels.problem import rounding as certificate
 from votedkernels.problem.rounding import (
@@ -20,11 +21,11 @@ from votedkernels.solvers import solve_by_column_generation
 
 def exact_values(problem, solution, degrees):
     """F and D in rational numbers, from the data as stored."""
-    X = [[Fraction(value) for value in row] for row in problem.gram.X.tolist()]
+    X = [[Fraction(value) for value in row] for row in problem.columns.X.tolist()]
     y = [Fraction(value) for value in problem.y.tolist()]
     w = [Fraction(value) for value in problem.w.tolist()]
     L = [Fraction(value) for value in problem.penalties.tolist()]
-    u = [Fraction(value) for value in problem.feasible_box(solution.dual).tolist()]
+    u = [Fraction(value) for value in problem.into_box(solution.dual).tolist()]
     base = [[sum(a * b for a, b in zip(p, q, strict=True)) + 1 for q in X] for p in X]
     terms = [
         (int(k), int(j), Fraction(a))
@@ -53,7 +54,7 @@ def test_values_and_their_errors_are_as_exact_arithmetic_says(seed, size):
     degrees = (1, 2, 5)
     X = size * random.standard_normal((25, 3))
     y = np.where(random.random(25) < 0.5, 1.0, -1.0)
-    gram = Gram([Polynomial(degrees, gamma=1.0).fit(X, np.ones(25))], X, X)
+    gram = LocalColumns([Polynomial(degrees, gamma=1.0).fit(X, np.ones(25))], X, X)
     problem = Problem(gram, y, np.full(25, 1 / 25), np.full(3, 1e-3))
     solution = solve_by_column_generation(problem, tol=1e-6)
     objective, bound = exact_values(problem, solution, degrees)
@@ -70,18 +71,18 @@ def test_a_proof_is_not_stopped_by_a_deadline():
     random = np.random.default_rng(0)
     X = 1e4 * random.standard_normal((30, 2))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    gram = Gram([Polynomial((9,), gamma=1.0).fit(X, np.ones(30))], X, X)
+    gram = LocalColumns([Polynomial((9,), gamma=1.0).fit(X, np.ones(30))], X, X)
     problem = Problem(gram, y, np.full(30, 1 / 30), np.full(1, 1e-6))
     solution = solve_by_column_generation(problem, tol=1e-6)
-    gram.deadline = 0.0
-    assert verify(problem, solution, 1e-6).gap == pytest.approx(solution.gap, abs=1e-6)
+    late = problem.within(Budget(0.0))
+    assert verify(late, solution, 1e-6).gap == pytest.approx(solution.gap, abs=1e-6)
 
 
 def small_problem(penalty=1e-3, n=30):
     random = np.random.default_rng(1)
     X = random.standard_normal((n, 2))
     y = np.where(X[:, 0] + random.standard_normal(n) > 0, 1.0, -1.0)
-    gram = Gram([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(n))], X, X)
+    gram = LocalColumns([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(n))], X, X)
     return Problem(gram, y, np.full(n, 1 / n), np.array([penalty, 2 * penalty]))
 
 
@@ -120,7 +121,7 @@ def test_rounding_is_looked_into_where_it_comes_near_the_tolerance(
 def test_the_first_look_is_the_formula():
     problem = small_problem()
     solution = solve_by_column_generation(problem, tol=1e-6)
-    largest = np.abs([problem.gram.columns(np.full(30, k), np.arange(30)) for k in range(2)])
+    largest = np.abs([problem.columns.take(np.full(30, k), np.arange(30)) for k in range(2)])
     largest = largest.max(axis=(1, 2))
     eps = 100 * np.finfo(float).eps
     votes = np.abs(solution.terms.weights) @ largest[solution.terms.kernels] / solution.objective
@@ -144,7 +145,7 @@ def test_the_closer_look_is_the_formula():
     solution = solve_by_column_generation(problem, tol=1e-6)
     eps = 100 * np.finfo(float).eps
     terms = solution.terms
-    columns = problem.gram.columns(terms.kernels, terms.centers)
+    columns = problem.columns.take(terms.kernels, terms.centers)
     error = eps * np.abs(columns) @ np.abs(terms.weights)
     within = problem.y * (columns @ terms.weights) < 1 + error
     assert not within.all()
@@ -152,8 +153,8 @@ def test_the_closer_look_is_the_formula():
     # A dual vector of nothing leaves the objective's error alone.
     nothing = replace(solution, dual=np.zeros(30))
     assert closer_rounding_error(problem, nothing) / eps == pytest.approx(of_objective / eps)
-    values = np.array([problem.gram.columns(np.full(30, k), np.arange(30)) for k in range(2)])
-    u = problem.feasible_box(solution.dual)
+    values = np.array([problem.columns.take(np.full(30, k), np.arange(30)) for k in range(2)])
+    u = problem.into_box(solution.dual)
     excess = np.abs((u * problem.y) @ values) / problem.penalties[:, None]
     sizes = u @ np.abs(values) / problem.penalties[:, None]
     too_high = (excess + eps * sizes).max() - max(1.0, excess.max())
@@ -194,9 +195,9 @@ def test_kernels_that_lose_digits_prove_no_more_than_they_do():
     np.testing.assert_allclose(narrow.error_growth(X), [1.0, 1e5], rtol=1e-4)
 
     y, w = np.repeat([-1.0, 1.0], 10), np.full(20, 0.05)
-    problem = Problem(Gram([family], X, X), y, w, np.full(2, 1e-7), fit_intercept=True)
+    problem = Problem(LocalColumns([family], X, X), y, w, np.full(2, 1e-7), fit_intercept=True)
     solution = solve_by_column_generation(problem, tol=1e-6)
-    u = problem.feasible_box(solution.dual).astype(np.longdouble)
+    u = problem.into_box(solution.dual).astype(np.longdouble)
     K = [np.exp(-gamma * squares) for gamma in family.gammas_]
     worst = max(1.0, *(np.abs((u * y) @ values).max() / 1e-7 for values in K))
     assert solution.dual_bound <= u.sum() / worst + 1e-9 * solution.objective

@@ -9,6 +9,7 @@ from support.paths import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FILES = [*WORKFLOWS, ROOT / ".readthedocs.yaml"]
+PRE_COMMIT = ROOT / ".pre-commit-config.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -88,3 +89,15 @@ def test_read_the_docs_builds_what_make_docs_builds():
     assert config["sphinx"]["fail_on_warning"] is True
     (install,) = config["python"]["install"]
     assert set(install["extra_requirements"]) <= set(PROJECT["optional-dependencies"])
+
+
+def test_hooks_before_a_commit_are_checks_of_make_lint():
+    (repository,) = parsed(PRE_COMMIT)["repos"]
+    lint = (ROOT / "Makefile").read_text().partition("\nlint:")[2].partition("\n\n")[0]
+    tools = "\n".join(PROJECT["optional-dependencies"]["lint"])
+    assert len(repository["hooks"]) == 4
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system"
+        program, *words = hook["entry"].split()
+        assert " ".join([program.replace(".venv/bin", "$(BIN)"), *words[:1]]) in lint
+        assert program.removeprefix(".venv/bin/") in tools

@@ -10,14 +10,14 @@ from support.problems import make_problem, random_problem
 
 from votedkernels import Polynomial, VotedKernelClassifier
 from votedkernels.problem import Prices, Problem
-from votedkernels.solvers import column_generation, solve_by_column_generation
+from votedkernels.solvers import column_generation, rounds, solve_by_column_generation
 from votedkernels.solvers import master as master_module
 from votedkernels.solvers.column_generation import (
     price_candidates,
     rounding_to_penalty,
-    solve_by_coordinate_descent,
 )
-from votedkernels.solvers.coordinate_descent import Pool
+from votedkernels.solvers.coordinate_descent import solve_by_coordinate_descent
+from votedkernels.solvers.descent_pool import DescentPool
 from votedkernels.solvers.incumbent import Incumbent
 from votedkernels.solvers.master import Master
 
@@ -37,10 +37,10 @@ def told(monkeypatch):
     bounds = []
 
     def price(problem, u):
-        return Prices(bounds.pop(0), np.zeros((2, problem.gram.n_centers)), None)
+        return Prices(bounds.pop(0), np.zeros((2, problem.columns.n_centers)), None)
 
     monkeypatch.setattr(Problem, "price", price)
-    monkeypatch.setattr(column_generation, "improve", lambda master, best, u: u)
+    monkeypatch.setattr(column_generation, "improve", lambda master, best: master.problem.w)
     monkeypatch.setattr(Master, "add_worst", lambda *args: True)
     return bounds
 
@@ -60,9 +60,9 @@ def test_a_vote_that_gets_better_is_a_reason_to_go_on(told, monkeypatch, shrink,
     told += [0.0] * 60
     objectives = iter(0.5 * shrink ** np.arange(60))
 
-    def improve(master, best, u):
+    def improve(master, best):
         best.objective = next(objectives)
-        return u
+        return master.problem.w
 
     monkeypatch.setattr(column_generation, "improve", improve)
     solution = solve_by_column_generation(make_problem(20), tol=1e-6, max_iter=60)
@@ -80,7 +80,7 @@ def test_it_gives_up_sooner_where_rounding_breaks_every_constraint(told, growth)
 
 def test_rounding_to_penalty():
     problem = make_problem(20)
-    largest, eps = problem.gram.largest(), np.finfo(float).eps
+    largest, eps = problem.columns.largest(), np.finfo(float).eps
     for penalties in ([1e-3, 1e-9], [1e-9, 1e-3], [0.0, 1e-5]):
         priced = replace(problem, penalties=np.array(penalties))
         worst = max(k / L for k, L in zip(largest, penalties, strict=True) if L > 0)
@@ -104,7 +104,7 @@ def test_candidates_are_priced_where_a_pass_is_not_cheap(monkeypatch, cheap, cal
 def test_candidates_are_the_worst_centres_until_none_is_violated(monkeypatch, numbered):
     monkeypatch.setattr(column_generation, "FEWEST_CANDIDATES", 5)
     problem = make_problem(60)
-    u = problem.feasible_box(problem.w)
+    u = problem.into_box(problem.w)
     excess = problem.excess(problem.correlate(u))
     centers = np.random.default_rng(0).permutation(60)[:30] if numbered else None
     seen = excess if centers is None else excess[:, centers]
@@ -113,7 +113,7 @@ def test_candidates_are_the_worst_centres_until_none_is_violated(monkeypatch, nu
     worst = np.argsort(-seen.max(axis=0), kind="stable")[:5]
     candidates = worst if centers is None else centers[worst]
     assert set(master.centers) <= set(candidates)
-    left = problem.excess(problem.correlate(problem.feasible_box(after)))[:, candidates]
+    left = problem.excess(problem.correlate(problem.into_box(after)))[:, candidates]
     assert left.max() <= 1 + 1e-7
     assert best.objective < 1
 
@@ -124,7 +124,7 @@ def test_a_twentieth_of_many_centres_are_candidates(monkeypatch):
     monkeypatch.setattr(
         Master, "add_worst", lambda self, excess, tol, centers: chosen.append(centers)
     )
-    u = problem.feasible_box(problem.w)
+    u = problem.into_box(problem.w)
     excess = problem.excess(problem.correlate(u))
     price_candidates(Master(problem), Incumbent(problem), u, Prices(0.0, excess, None), 1e-6)
     assert [len(centers) for centers in chosen] == [5]
@@ -152,8 +152,8 @@ def test_what_was_found_is_kept_where_every_lp_fails(monkeypatch):
     best = Incumbent(problem)
     best.offer_vote(expected.terms, problem.decision(expected.terms))
     best.offer_dual(expected.dual, expected.dual_bound)
-    monkeypatch.setattr(Pool, "_offer", lambda pool, best, found: None)
-    monkeypatch.setattr(column_generation, "Incumbent", lambda problem: best)
+    monkeypatch.setattr(DescentPool, "_offer", lambda pool, best, found: None)
+    monkeypatch.setattr(rounds, "Incumbent", lambda problem: best)
     monkeypatch.setattr(master_module, "solve_lp", lambda *args, **kwargs: None)
     found = solve_by_column_generation(problem, tol=1e-15, max_iter=2)
     assert found.objective == pytest.approx(expected.objective, rel=1e-12)
@@ -188,8 +188,8 @@ def test_coordinate_descent_goes_on_where_units_were_too_coarse(
     monkeypatch.setattr(column_generation, "rounding_to_penalty", lambda problem: rounding)
     monkeypatch.setattr(
         column_generation,
-        "solve_by_coordinate_descent",
-        lambda problem, **options: calls.append(options["best"]),
+        "descend",
+        lambda rounds, start: calls.append(rounds.best),
     )
     found = solve_by_column_generation(problem, tol=1e-9, master=master)
     assert len(calls) == goes_on

@@ -9,17 +9,18 @@ from support.problems import random_problem
 from threadpoolctl import threadpool_limits
 
 from votedkernels import Polynomial, VotedKernelClassifier
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem, Terms
 from votedkernels.solvers import (
-    coordinate_descent,
+    descent_pool,
     solve_by_column_generation,
     solve_by_coordinate_descent,
     solve_by_paper_rule,
 )
 from votedkernels.solvers.barrier import solve_pool
-from votedkernels.solvers.coordinate_descent import Pool, read_off_corner
+from votedkernels.solvers.descent_pool import DescentPool, read_off_corner
 from votedkernels.solvers.incumbent import Incumbent
 from votedkernels.solvers.paper_rule import best_step
 
@@ -28,7 +29,7 @@ def waveform_problem(n_rows, complexity_penalty, **changes):
     """The benchmark's problem: ten degrees, trace complexity, beta = lambda / 10."""
     X, y = make_waveform(n_rows, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(X.shape[1])
-    gram = Gram([Polynomial(gamma=1.0).fit(X, np.ones(n_rows))], X, X)
+    gram = LocalColumns([Polynomial(gamma=1.0).fit(X, np.ones(n_rows))], X, X)
     diagonal = gram.diagonal(0)
     r = np.sqrt(diagonal.max(axis=1) * diagonal.sum(axis=1)) / n_rows
     penalties = complexity_penalty * r + complexity_penalty / 10
@@ -55,8 +56,8 @@ def test_it_finds_the_optimum_of_an_independent_solver(seed):
     problem = random_problem(seed)
     solution = solve_by_coordinate_descent(problem, tol=1e-8)
     columns = [
-        problem.gram.columns(np.full(problem.n_rows, k), np.arange(problem.n_rows))
-        for k in range(problem.gram.n_kernels)
+        problem.columns.take(np.full(problem.n_rows, k), np.arange(problem.n_rows))
+        for k in range(problem.columns.n_kernels)
     ]
     plain = PlainProblem(columns, problem.y, problem.w, problem.penalties, problem.fit_intercept)
     assert solution.objective == pytest.approx(by_linprog(plain), rel=1e-6)
@@ -91,7 +92,7 @@ def test_a_deadline_ends_it():
     problem = waveform_problem(1000, 1e-4)
     with threadpool_limits(1):  # as fit has it: threads wait for each other on a busy machine
         start, worked = time.perf_counter(), time.process_time()
-        solution = solve_by_coordinate_descent(problem, tol=1e-9, deadline=start + 0.2)
+        solution = solve_by_coordinate_descent(problem.within(Budget(start + 0.2)), tol=1e-9)
         assert time.process_time() - worked < 3
     assert solution.stop_reason == "time-limit"
     assert solution.objective <= 1
@@ -193,14 +194,14 @@ def test_there_may_be_no_corner():
 
 
 def make_pool(kernels=(), centers=()):
-    pool = Pool(waveform_problem(30, 1e-3))
+    pool = DescentPool(waveform_problem(30, 1e-3))
     pool.add(np.array(kernels, np.intp), np.array(centers, np.intp))
     return pool
 
 
 def assert_consistent(pool):
     problem = pool.problem
-    columns = problem.gram.columns(pool.kernels, pool.centers) * problem.y[:, None]
+    columns = problem.columns.take(pool.kernels, pool.centers) * problem.y[:, None]
     np.testing.assert_allclose(pool.Z * pool.scale, columns)
     np.testing.assert_allclose(np.abs(pool.Z).max(axis=0), 1.0)
     assert pool.member.sum() == len(pool.kernels) == len(pool.idle)
@@ -216,7 +217,7 @@ def test_columns_join_once():
 
 
 def test_the_steepest_coordinates_join_one_kernel_a_centre(monkeypatch):
-    monkeypatch.setattr(coordinate_descent, "COORDINATES_PER_ROUND", 2)
+    monkeypatch.setattr(descent_pool, "COORDINATES_PER_ROUND", 2)
     pool = make_pool([0], [4])
     excess = np.zeros((10, 30))
     excess[0, 4], excess[1, 3], excess[2, 3], excess[5, 9], excess[6, 2] = 9.0, 3.0, 4.0, 2.0, 5.0
@@ -232,23 +233,23 @@ def test_the_steepest_coordinates_join_one_kernel_a_centre(monkeypatch):
 
 
 def test_half_a_pool_of_coordinates_may_join(monkeypatch):
-    monkeypatch.setattr(coordinate_descent, "COORDINATES_PER_ROUND", 2)
+    monkeypatch.setattr(descent_pool, "COORDINATES_PER_ROUND", 2)
     pool = make_pool(np.zeros(12), np.arange(12))
     assert pool.add_steepest(np.full((10, 30), 2.0), 1e-6)
     assert len(pool.kernels) == 18
 
 
 def test_idle_columns_leave_a_large_pool(monkeypatch):
-    pool = make_pool([0, 1, 2, 3], [4, 5, 6, 7])
-    pool.idle = np.array([3, 2, 7, 0])
-    monkeypatch.setattr(coordinate_descent, "LARGE_POOL", 5)
-    pool._drop_idle()
-    assert len(pool.kernels) == 4
-    monkeypatch.setattr(coordinate_descent, "LARGE_POOL", 4)
-    pool._drop_idle()
-    np.testing.assert_array_equal(pool.kernels, [1, 3])
-    np.testing.assert_array_equal(pool.centers, [5, 7])
-    np.testing.assert_array_equal(pool.idle, [2, 0])
+    excess = np.zeros((10, 30))
+    excess[5, 9] = 2.0
+    for large, expected in ((5, [0, 1, 2, 3, 5]), (4, [1, 3, 5])):
+        monkeypatch.setattr(descent_pool, "LARGE_POOL", large)
+        pool = make_pool([0, 1, 2, 3], [4, 5, 6, 7])
+        pool.idle = np.array([3, 2, 7, 0])
+        assert pool.add_steepest(excess, 1e-6)
+        np.testing.assert_array_equal(pool.kernels, expected)
+    np.testing.assert_array_equal(pool.centers, [5, 7, 9])
+    np.testing.assert_array_equal(pool.idle, [2, 0, 0])
     assert_consistent(pool)
 
 
@@ -274,8 +275,8 @@ def test_an_answer_can_be_sharpened_three_times():
 def test_it_gives_up_when_the_gap_does_not_shrink(monkeypatch, shrink, n_iter):
     bounds = iter(1 - 0.9 * shrink ** np.arange(40))
     monkeypatch.setattr(Problem, "dual_value", lambda *args: next(bounds))
-    monkeypatch.setattr(Pool, "add_steepest", lambda *args: True)
-    monkeypatch.setattr(Pool, "improve", lambda pool, *args: (pool.problem.w, Terms.none()))
+    monkeypatch.setattr(DescentPool, "add_steepest", lambda *args: True)
+    monkeypatch.setattr(DescentPool, "improve", lambda pool, *args: (pool.problem.w, Terms.none()))
     solution = solve_by_coordinate_descent(waveform_problem(30, 1e-3), tol=1e-6, max_iter=40)
     if shrink == 0.995:  # every other round counts
         assert solution.stop_reason == "max-iter"
@@ -288,9 +289,9 @@ def test_it_gives_up_when_the_gap_does_not_shrink(monkeypatch, shrink, n_iter):
     (False, False, False), (True, False, True), (False, True, True),
 ])  # fmt: skip
 def test_it_ends_when_no_column_and_no_digit_is_left(monkeypatch, adds, sharpens, goes_on):
-    monkeypatch.setattr(Pool, "add_steepest", lambda *args: adds)
-    monkeypatch.setattr(Pool, "sharpen", lambda *args: sharpens)
-    monkeypatch.setattr(Pool, "improve", lambda pool, *args: (pool.problem.w, Terms.none()))
+    monkeypatch.setattr(DescentPool, "add_steepest", lambda *args: adds)
+    monkeypatch.setattr(DescentPool, "sharpen", lambda *args: sharpens)
+    monkeypatch.setattr(DescentPool, "improve", lambda pool, *args: (pool.problem.w, Terms.none()))
     solution = solve_by_coordinate_descent(waveform_problem(30, 1e-3), tol=1e-6, max_iter=5)
     assert (solution.stop_reason, solution.n_iter) == (
         ("max-iter", 5) if goes_on else ("precision", 1)

@@ -17,8 +17,9 @@ from votedkernels import (
     VotedKernelClassifier,
     voted_kernel_path,
 )
+from votedkernels._system.budget import Budget
 from votedkernels.exceptions import FitLimitError
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem, Terms
 from votedkernels.problem.rounding import extended_values, rounding_error, verify
 from votedkernels.solvers import SOLVERS, solve_by_column_generation, solve_by_coordinate_descent
@@ -33,7 +34,7 @@ def random_problem(seed, l2_penalty=None):
     w = random.uniform(0.2, 2.0, n)
     family = Polynomial((1, 2, 3), gamma=0.3) if seed % 2 else Gaussian((0.3, 3.0), unit=1.0)
     center_rows = np.sort(random.permutation(n)[: max(3, n // 2)]) if seed % 3 else np.arange(n)
-    gram = Gram([family.fit(X, np.ones(n))], X, X[center_rows])
+    gram = LocalColumns([family.fit(X, np.ones(n))], X, X[center_rows])
     penalties = 10.0 ** random.uniform(-4, -1) * random.uniform(1, 2, gram.n_kernels)
     if l2_penalty is None:
         l2_penalty = 10.0 ** random.uniform(-4, 0)
@@ -45,9 +46,9 @@ def random_problem(seed, l2_penalty=None):
 
 def matrices(problem):
     """K_k(x_i, c_j) for each kernel."""
-    n = problem.gram.n_centers
+    n = problem.columns.n_centers
     return [
-        problem.gram.columns(np.full(n, k), np.arange(n)) for k in range(problem.gram.n_kernels)
+        problem.columns.take(np.full(n, k), np.arange(n)) for k in range(problem.columns.n_kernels)
     ]
 
 
@@ -125,7 +126,7 @@ def test_no_pair_proves_more_than_any_vote_costs(seed, other):
     problem, random = random_problem(seed), np.random.default_rng(other)
 
     def random_terms():
-        member = random.random((problem.gram.n_kernels, problem.gram.n_centers)) < 0.5
+        member = random.random((problem.columns.n_kernels, problem.columns.n_centers)) < 0.5
         kernels, centers = np.nonzero(member)
         return Terms(kernels, centers, random.standard_normal(len(kernels)))
 
@@ -145,7 +146,7 @@ def test_a_tiny_square_is_the_plain_problem(seed):
 
 def test_the_best_objective_never_rises_and_max_iter_is_kept():
     X, y = moons(200)
-    gram = Gram([Gaussian(unit=1.0).fit(X, np.ones(200))], X, X)
+    gram = LocalColumns([Gaussian(unit=1.0).fit(X, np.ones(200))], X, X)
     problem = Problem(
         gram, y.astype(float), np.full(200, 1 / 200), np.full(7, 1e-4),
         l2_penalty=1e-3, center_rows=np.arange(200),
@@ -161,7 +162,8 @@ def test_the_best_objective_never_rises_and_max_iter_is_kept():
     assert solution.n_iter == len(objectives) == 4
     assert (np.diff(objectives) <= 1e-15).all()
     assert 0 < solution.dual_bound <= solution.objective
-    assert solve_by_coordinate_descent(problem, tol=1e-6, deadline=0.0).stop_reason == "time-limit"
+    late = problem.within(Budget(0.0))
+    assert solve_by_coordinate_descent(late, tol=1e-6).stop_reason == "time-limit"
 
 
 @pytest.mark.parametrize("room", [True, False], ids=["recomputed", "too large for that"])
@@ -171,7 +173,7 @@ def test_a_doubtful_bound_is_recomputed_or_lowered(room, monkeypatch):
     random = np.random.default_rng(0)
     X = 1e4 * random.standard_normal((30, 2))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    gram = Gram([Polynomial((5,), gamma=1.0).fit(X, np.ones(30))], X, X)
+    gram = LocalColumns([Polynomial((5,), gamma=1.0).fit(X, np.ones(30))], X, X)
     problem = Problem(
         gram, y, np.full(30, 1 / 30), np.full(1, 1e-3), l2_penalty=1e-3, center_rows=np.arange(30)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.problems import make_problem
 
-from votedkernels.kernels import Gram, Polynomial
+from votedkernels.kernels import LocalColumns, Polynomial
 from votedkernels.problem import Terms
 from votedkernels.solvers import master as module
 from votedkernels.solvers import solve_by_column_generation
@@ -25,7 +25,7 @@ def assert_optimal_for_the_pool(master, answer):
     np.testing.assert_allclose(decision, problem.decision(terms), atol=1e-10)
     np.testing.assert_allclose(master.margins, problem.y * decision)
     assert ((u >= 0) & (u <= problem.w)).all()
-    columns = problem.gram.columns(master.kernels, master.centers) * problem.y[:, None]
+    columns = problem.columns.take(master.kernels, master.centers) * problem.y[:, None]
     limits = problem.penalties[master.kernels]
     assert (np.abs(u @ columns) <= limits * (1 + 1e-9)).all()
     if problem.fit_intercept:
@@ -35,7 +35,7 @@ def assert_optimal_for_the_pool(master, answer):
 
 
 def assert_values_are_those_of_the_columns(master, rows):
-    expected = master.problem.gram.columns(master.kernels, master.centers, rows).T
+    expected = master.problem.columns.take(master.kernels, master.centers, rows).T
     np.testing.assert_allclose(master._columns_on(rows), expected)
     np.testing.assert_array_equal(master._where[master._stored], np.arange(len(master._stored)))
     assert (master._where >= 0).sum() == len(master._stored)
@@ -90,7 +90,7 @@ def test_few_rows_lead_to_the_same_optimum(monkeypatch, fit_intercept):
 
     def solve_restricted(master, free, high, offset):
         n_fixed.append(high.sum())
-        columns = master.problem.gram.columns(master.kernels, master.centers)
+        columns = master.problem.columns.take(master.kernels, master.centers)
         fixed = np.where(high, master.problem.y * master.problem.w, 0.0)
         np.testing.assert_allclose(offset, fixed @ columns, atol=1e-12)
         answer = true_restricted(master, free, high, offset)
@@ -112,11 +112,11 @@ def test_few_rows_lead_to_the_same_optimum(monkeypatch, fit_intercept):
 
 def test_columns_are_scaled_by_their_largest_value():
     problem = make_problem(20)
-    X = problem.gram.X
-    gram = Gram([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(20))], X, X)
-    master = Master(replace(problem, gram=gram))
+    X = problem.columns.X
+    gram = LocalColumns([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(20))], X, X)
+    master = Master(replace(problem, columns=gram))
     master.add_columns(np.array([0, 1, 1]), np.array([4, 4, 7]))
-    values = np.abs(gram.columns(master.kernels, master.centers)).max(axis=0)
+    values = np.abs(gram.take(master.kernels, master.centers)).max(axis=0)
     assert (np.abs(values - 1) > 0.1).all()
     np.testing.assert_allclose(master.scale, values)
     assert_optimal_for_the_pool(master, master.solve())
@@ -208,7 +208,7 @@ def test_the_worst_columns_join_one_kernel_a_centre(monkeypatch):
     assert master.member.sum() == 4
     np.testing.assert_array_equal(master.row_status, BASIC)
     np.testing.assert_array_equal(master.idle, 0)
-    values = np.abs(master.problem.gram.columns(master.kernels, master.centers))
+    values = np.abs(master.problem.columns.take(master.kernels, master.centers))
     np.testing.assert_allclose(master.scale, values.max(axis=0))
 
 
@@ -302,8 +302,10 @@ def test_the_vote_of_stored_values_is_that_of_the_problem(monkeypatch):
 
 def test_a_column_of_zeros_is_not_divided_by_its_size():
     problem = make_problem(6)
-    far = np.vstack([problem.gram.X, [[1e6, 1e6]]])
-    problem = replace(problem, gram=Gram(problem.gram.families, problem.gram.X, far))
+    far = np.vstack([problem.columns.X, [[1e6, 1e6]]])
+    problem = replace(
+        problem, columns=LocalColumns(problem.columns.families, problem.columns.X, far)
+    )
     master = Master(problem)
     master.add_columns(np.array([0, 0]), np.array([2, 6]))
     assert not master._values[1].any()

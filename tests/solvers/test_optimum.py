@@ -52,7 +52,7 @@ def fit_and_certify(case, solver, recorded):
     a = plain.weights_of(model.term_kernel_indices_, centers, model.term_weights_[0])
     u = np.zeros(len(alive))
     for i, row in enumerate(alive):
-        same = (case.X[row] == problem.gram.X).all(axis=1) & (case.y[row] == problem.y)
+        same = (case.X[row] == problem.columns.X).all(axis=1) & (case.y[row] == problem.y)
         (merged,) = np.flatnonzero(same)
         u[i] = solution.dual[merged] * plain.w[i] / problem.w[merged]
     # The constant of an empty vote stands in for a decision, and is no part of the optimum.
@@ -77,9 +77,9 @@ def test_random_problems_are_optimal_and_equal_the_full_lp(chunk, recorded):
 
 #: What large problems go through, from sizes of a dozen rows on.
 SMALL_SIZES = {
-    "kernels.columns.BLOCK_ROWS": 16,
-    "kernels.columns.BLOCK_CENTERS": 8,
-    "kernels.columns.FUSED_WORK": 0,
+    "kernels.local_columns.BLOCK_ROWS": 16,
+    "kernels.local_columns.BLOCK_CENTERS": 8,
+    "kernels.local_columns.FUSED_WORK": 0,
     "solvers.column_generation.CHEAP_PASS": 0,
     "solvers.column_generation.FEWEST_CANDIDATES": 4,
     "solvers.column_generation.SMALLEST_SUBSAMPLE": 6,
@@ -118,7 +118,7 @@ def test_a_few_thousand_rows(complexity_penalty, fit_intercept, recorded):
         fit_intercept=fit_intercept,
     ).fit(X, y)
     ((problem, solution),) = recorded
-    base = 0.02 * problem.gram.X @ problem.gram.centers.T + 1
+    base = 0.02 * problem.columns.X @ problem.columns.centers.T + 1
     plain = PlainProblem(
         [base, base**3], problem.y, problem.w, problem.penalties, problem.fit_intercept
     )

@@ -1,10 +1,10 @@
-"""Run the numerical tests under the arithmetics of other CPUs: python tests/support/arithmetics.py.
+"""Run the numerical tests under the arithmetic of other CPUs: python tests/support/arithmetics.py.
 
 OpenBLAS has one set of routines per kind of CPU, which add in different orders, and
 OPENBLAS_CORETYPE chooses among them. NUMBA_CPU_NAME=generic compiles for a CPU without fused
 multiply-add, and NumPy can be told to do without its vector instructions. Each arithmetic is run
 with as many threads of BLAS as `ARITHMETICS` says, or with --all with one and with two; arguments
-that this file does not know go to pytest. One line per arithmetic tells how it went.
+that this file does not know go to pytest. One line per arithmetic shows the result.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from itertools import product
 from pathlib import Path
 
 CORES = ("SkylakeX", "Haswell", "Zen", "Nehalem", "Prescott")
-#: What OpenBLAS calls them where it uses the routines of a neighbour.
+#: Their names in OpenBLAS, if it uses the routines of a similar CPU.
 ALSO_CALLED = {"Zen": "Haswell", "Prescott": "Katmai"}
 #: Compiled code, threads of BLAS.
 ARITHMETICS = (("native", 2), ("generic", 1))
-#: Folders and files without numbers that come out of sums, or with nothing but time limits and
+#: Folders and files without numbers that depend on sums, or only with time limits and
 #: processes.
 LEFT_OUT = re.compile(
     r"(_system|cli|datasets|display|experiments|onnx|persistence|project|support)/|"
@@ -54,7 +54,7 @@ def environment(core, compiled, threads):
 
 
 def probe(chosen):
-    """Return what NumPy and OpenBLAS make of these variables; None where they cannot run."""
+    """Return what NumPy and OpenBLAS do with these variables; None if they cannot run."""
     command = [sys.executable, "-c", PROBE]
     done = subprocess.run(
         command, env=os.environ | chosen, capture_output=True, text=True, check=False

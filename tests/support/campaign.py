@@ -1,7 +1,7 @@
-"""Random problems, each from its seed alone, and the same problems on plain arrays.
+"""Random problems, each determined by its seed, and the same problems on plain arrays.
 
 `Case.plain` writes out the kernels, the complexities and the weights from their definitions, so
-that what the library optimises is checked too, not only how well.
+that the objective of the library is checked, too, and not only how well it is optimised.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def plain_kernels(family, X, s):
         return [family.function(X, X)]
     mean = np.average(X.mean(axis=1), weights=s)
     variance = np.average(((X - mean) ** 2).mean(axis=1), weights=s)
-    # The computed variance of a constant table is of rounding size at best.
+    # The variance of a constant table is computed with rounding errors.
     scale = 1 / (X.shape[1] * variance) if np.ptp(X) > 0 else 1.0
     if isinstance(family, Polynomial):
         gamma = scale if family.gamma == "scale" else family.gamma
@@ -118,7 +118,7 @@ def draw_case(seed):
     if isinstance(kernels, Precomputed):
         X = _kernel_matrix(rng, X, equal_columns=degenerate)
     weights = _weights(rng, y)
-    complexity = "auto"
+    complexity: str | tuple[float, ...] = "auto"
     if rng.random() < 0.15:
         complexity = "massart"
     elif rng.random() < 0.1 and not isinstance(kernels, list):
@@ -145,14 +145,14 @@ def _labels(rng, X):
 
 
 def _degenerate(rng, X, y, kind):
-    if kind == 1:  # rows again, some with the other label
+    if kind == 1:  # repeated rows, some with the other label
         again = rng.integers(0, len(X), len(X))
         X = np.vstack([X, X[again]])[: max(60, len(X))]
         flips = rng.choice([1.0, 1.0, -1.0], len(again))
         y = np.concatenate([y, y[again] * flips])[: len(X)]
-    elif kind == 2:  # features that are equal, opposite, constant
+    elif kind == 2:  # equal, opposite and constant features
         X = np.column_stack([X, X[:, 0], -X[:, 0], np.full(len(X), rng.normal())])
-    elif kind == 3:  # few distinct points; at times only one
+    elif kind == 3:  # few distinct points, sometimes only one
         X = np.round(X[:, :2]) if rng.random() < 0.8 else np.full_like(X, 0.7)
     return X, y
 
@@ -191,5 +191,5 @@ def _weights(rng, y):
         return None
     weights = rng.integers(0, 4, len(y)) if kind < 0.8 else rng.uniform(0.1, 3.0, len(y))
     weights = weights.astype(float)
-    weights[[0, -1]] = 1.0  # both classes stay
+    weights[[0, -1]] = 1.0  # keep both classes
     return weights

@@ -1,4 +1,4 @@
-"""Whether what a fit says of its own gap is true, judged in extended precision."""
+"""Check in extended precision what a fit says about its own gap."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from votedkernels import Polynomial
 
 
 def extended_gap(problem, solution):
-    """The relative gap of a solver's answer, kernels and sums in extended precision."""
-    X, centers = (A.astype(np.longdouble) for A in (problem.gram.X, problem.gram.centers))
+    """Return the relative gap of a solution, with kernels and sums in extended precision."""
+    X, centers = (A.astype(np.longdouble) for A in (problem.columns.X, problem.columns.centers))
     matrices = []
-    for family in problem.gram.families:
+    for family in problem.columns.families:
         if isinstance(family, Polynomial):
             base = np.longdouble(family.gamma_) * (X @ centers.T) + family.coef0
             matrices += [base**degree for degree in family.degrees]
@@ -31,7 +31,7 @@ def extended_gap(problem, solution):
 
 
 def untruths_of_fit(model, X, y, recorded):
-    """Fit; list what is said of the gap, by a warning or by its absence, and is not true."""
+    """Fit; return false statements about the gap, made by a warning or by its absence."""
     recorded.clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -40,7 +40,10 @@ def untruths_of_fit(model, X, y, recorded):
     said = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
     if not said:
         return [] if gap <= model.tol else [f"no warning, and the gap is {gap:.2g}"]
-    stated = float(re.search(r"relative duality gap of ([-+.e\d]+),", said[0])[1])
+    match = re.search(r"relative duality gap of ([-+.e\d]+),", said[0])
+    if match is None:
+        return [f"the warning states no gap: {said[0]}"]
+    stated = float(match[1])
     # Two digits are printed.
     if abs(stated - gap) <= 0.06 * gap:
         return []

@@ -1,4 +1,4 @@
-"""How exact the compiled exponential is, in this process or in one for another CPU."""
+"""The error of the compiled exponential, in this process or in one for another CPU."""
 
 import math
 from decimal import Decimal
@@ -9,7 +9,7 @@ from votedkernels.kernels._fused import exponentials
 
 
 def error_of_exponentials():
-    """Return the largest relative error over the whole range, judged by decimal numbers."""
+    """Return the largest relative error over the whole range, compared with decimal numbers."""
     halfway = (np.arange(1021) + 0.5) * math.log(2)  # where the power of two changes
     x = -np.concatenate([
         np.linspace(0, 708, 10_001), np.linspace(0, 2, 10_001), np.logspace(-20, 2.85, 2000),

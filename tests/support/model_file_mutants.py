@@ -1,4 +1,4 @@
-"""Damaged and forged model files, and the watch that notices if one of them runs code."""
+"""Damaged and forged model files, and an audit hook that notices if one of them runs code."""
 
 import contextlib
 import copy
@@ -11,7 +11,7 @@ from io import BytesIO
 import numpy as np
 from support.saved_models import FUNCTIONS, MODELS
 
-from votedkernels import ModelFileError, load_model, read_summary, save_model
+from votedkernels import ModelFileError, Trace, load_model, read_summary, save_model
 from votedkernels.persistence.building import build
 from votedkernels.persistence.container import DIGEST, encode, read_container, read_stream
 
@@ -21,7 +21,7 @@ N_MUTANTS = {
 }  # fmt: skip
 
 watching = False
-seen = []
+seen: list[tuple[str, tuple[object, ...]]] = []
 FORBIDDEN = ("exec", "compile", "import", "os.", "subprocess.", "pickle.", "marshal.", "ctypes.",
              "socket.", "shutil.", "code.", "builtins.input")  # fmt: skip
 
@@ -34,10 +34,13 @@ def watch(event, args):
 
 
 sys.addaudithook(watch)
+# An error may quote a complexity measure where there should be a number. scikit-learn imports what
+# it needs for this on first use, which is not code from the file.
+repr(Trace())
 
 
 def make_originals(folder):
-    """Bytes, header, arrays, new rows, decisions and places in the header of every model."""
+    """Return bytes, header, arrays, new rows, decisions and header places of each model."""
     result = []
     for name, (make, new) in MODELS.items():
         path = folder / name
@@ -54,7 +57,7 @@ def make_originals(folder):
 
 
 def with_digest(content):
-    """The file with the digest that it should have."""
+    """Return the file with its correct digest."""
     content = bytearray(content)
     content[DIGEST] = b"0" * 64
     content[DIGEST] = hashlib.sha256(content).hexdigest().encode()
@@ -100,7 +103,7 @@ def mix(random, originals):
     if random.rand() < 0.5:
         content = join(split(one[0])[0], split(other[0])[1])
         return one, with_digest(content) if random.rand() < 0.5 else content
-    # Others would make another vote, and a good one for all that can be told.
+    # Changing other keys could make another valid vote.
     keys = sorted(set(one[1]) - {"classes", "families", "kernels", "parameters", "problems"})
     chosen = random.choice(keys, 1 + random.randint(3), replace=False)
     return one, b"".join(encode({**one[1], **{key: other[1][key] for key in chosen}}, one[2]))
@@ -130,7 +133,7 @@ def reshape(random, originals):
     return original, with_digest(join(changed, data))
 
 
-OTHERS = [
+OTHERS: list[object] = [
     None, True, False, "", "x", "NaN", "support_", "__import__('os').system('true')", [], {}, [[]],
     [None], [1e308], ["x", "y"], {"tuple": []}, {"array": "support_"}, {"pairs": [[1, 2]]},
     {"number": "Infinity"}, {"measure": "Local", "parameters": {}}, {"rows": {}, "name": "x"},
@@ -140,7 +143,7 @@ NUMBERS = [0, -1, 2**63, 10**400, 1e308, -0.5]
 
 
 def places_of(value, path=()):
-    """Where something stands in a header."""
+    """Yield the paths of all values in a header."""
     yield path
     if isinstance(value, dict | list):
         entries = value.items() if isinstance(value, dict) else enumerate(value)
@@ -159,7 +162,7 @@ def confuse(random, originals):
         value = holder.pop(last)
         if random.rand() < 0.5:
             holder[f"{last}_"] = value
-    else:  # a number for a number is another model, which may be a good one
+    else:  # with another number, the model may still be valid
         is_number = type(holder[last]) in (int, float)
         pool = [v for v in OTHERS if type(v) is not type(holder[last])]
         pool += [] if is_number else NUMBERS
@@ -187,9 +190,9 @@ def watched():
 
 
 def check(original, content, path):
-    """Whether a mutant is refused; else it must be what it was.
+    """Return whether a mutant is refused; otherwise it must decide like the original.
 
-    Most are read from memory: to write and open a file takes longer than to read it.
+    Most are read from memory, because writing and opening a file takes longer than reading it.
     """
     try:
         if path is None:

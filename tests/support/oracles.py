@@ -29,31 +29,31 @@ from scipy.optimize import linprog
 
 
 class NoAnswer(Exception):
-    """A solver gave up; what it would have said is not known."""
+    """A solver gave up without an answer."""
 
 
 @dataclass(frozen=True)
 class PlainProblem:
-    """Kernel matrices of shape (n_rows, n_centers), labels of -1 and +1, weights, penalties."""
+    """Kernel matrices (n_rows, n_centers), labels -1 and +1, row weights and penalties."""
 
-    matrices: list
+    matrices: list[np.ndarray]
     y: np.ndarray
     w: np.ndarray
     penalties: np.ndarray
     intercept: bool = False
 
     def weights_of(self, kernels, centers, weights):
-        """One weight vector per kernel from a list of terms."""
+        """Return one weight vector per kernel, from a list of terms."""
         out = [np.zeros(K.shape[1]) for K in self.matrices]
         for k, j, weight in zip(kernels, centers, weights, strict=True):
             out[k][j] += weight
         return out
 
     def extended(self):
-        """The same problem in extended precision, where the machine has it."""
+        """Return the problem in extended precision, if the machine has it."""
         matrices = [K.astype(np.longdouble) for K in self.matrices]
-        arrays = (self.y, self.w, self.penalties)
-        return PlainProblem(matrices, *(v.astype(np.longdouble) for v in arrays), self.intercept)
+        y, w, penalties = (v.astype(np.longdouble) for v in (self.y, self.w, self.penalties))
+        return PlainProblem(matrices, y, w, penalties, self.intercept)
 
 
 def objective(problem, a, b=0.0):
@@ -78,7 +78,7 @@ def dual_bound(problem, u):
 
 
 def plain_gap(problem, a, b, u):
-    """Return (F, F - D); in extended precision where the arrays are."""
+    """Return (F, F - D), in the precision of the arrays."""
     value = objective(problem, a, b)
     return float(value), float(value - dual_bound(problem, u))
 
@@ -114,7 +114,7 @@ def linear_program(problem):
 
 
 def write_mps(lp, path):
-    """Write the linear program as free MPS, every number in full."""
+    """Write the linear program as free MPS, with all digits."""
     n_rows, n_columns = lp.matrix.shape
     lines = ["NAME vote", "ROWS", " N cost", *[f" G r{i}" for i in range(n_rows)], "COLUMNS"]
     for j in range(n_columns):
@@ -151,13 +151,13 @@ def by_scip(problem):
         write_mps(lp, path)
         model = pyscipopt.Model()
         model.hideOutput()
-        # SCIP takes numbers below epsilon for zero, entries of the matrix too.
+        # SCIP treats numbers below epsilon as zero, entries of the matrix included.
         model.setParam("numerics/epsilon", 1e-13)
         model.setParam("numerics/sumepsilon", 1e-12)
         model.readProblem(str(path))
         try:
             model.optimize()
-        except Exception as error:  # "error in LP solver" has no class of its own
+        except Exception as error:  # SCIP has no class for "error in LP solver"
             raise NoAnswer(str(error)) from error
         if model.getStatus() != "optimal":
             raise NoAnswer(model.getStatus())
@@ -178,7 +178,7 @@ def by_glpk(problem):
 
 
 def by_qsopt_ex(problem):
-    """The exact optimum of the LP as written, as a fraction rounded once."""
+    """Return the exact optimum of the LP, a fraction that is rounded once."""
     lp = linear_program(problem)
     with TemporaryDirectory() as folder:
         path, out = Path(folder, "vote.mps"), Path(folder, "out.sol")
@@ -187,18 +187,23 @@ def by_qsopt_ex(problem):
         text = out.read_text()
     if not text.startswith("status = OPTIMAL"):
         raise NoAnswer(text[:100])
-    value = Fraction(re.search(r"Value = (\S+)", text)[1])
-    return float(Fraction(lp.unit) * value)
+    return float(Fraction(lp.unit) * Fraction(_found(r"Value = (\S+)", text)))
 
 
 def by_lp_solve(problem):
-    """The paper's own solver; it prints eight digits."""
+    """Return the optimum found by the paper's solver, which prints eight digits."""
     lp = linear_program(problem)
     with TemporaryDirectory() as folder:
         path = Path(folder, "vote.mps")
         write_mps(lp, path)
         text = _run(["lp_solve", "-fmps", path])
-    return lp.unit * float(re.search(r"Value of objective function: (\S+)", text)[1])
+    return lp.unit * float(_found(r"Value of objective function: (\S+)", text))
+
+
+def _found(pattern, text):
+    match = re.search(pattern, text)
+    assert match, f"no {pattern!r} in {text[:100]!r}"
+    return match[1]
 
 
 def _run(command):
@@ -210,7 +215,7 @@ def _run(command):
     return done.stdout
 
 
-#: Solvers that are not built on HiGHS, with the program each needs (None: a Python package).
+#: Solvers not based on HiGHS, and the program that each needs (None: a Python package).
 INDEPENDENT = {
     "Clarabel": (by_clarabel, None),
     "SCIP": (by_scip, None),

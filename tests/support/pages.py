@@ -1,8 +1,8 @@
-"""The code in the pages of the documentation: what is to be run, and what it should print.
+"""The code in the pages of the documentation, and what it should print.
 
 A fence is Python (```python), commands (```console, each after "$ "), or anything else. A fence
-```text that follows at once, with only blank lines between, is what the code prints; "..." in it
-stands for anything, and white space counts as one blank.
+```text that follows directly, after blank lines only, shows what the code prints; "..." in it
+matches anything, and white space counts as one blank.
 """
 
 import doctest
@@ -14,13 +14,13 @@ from pathlib import Path
 from support.paths import ROOT
 
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-#: Packages of recipes that nobody needs for anything else.
+#: Packages that only a few recipes need.
 OPTIONAL = ("aeon", "grakel")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fence of code, the output that the page shows for it, and where it is."""
+    """A fence of code, the output that the page shows for it, and its place."""
 
     language: str
     code: str
@@ -30,22 +30,22 @@ class Block:
 
     @property
     def is_runnable(self):
-        """Whether all optional packages that it imports are here."""
+        """Whether all optional packages that it imports are installed."""
         named = re.findall(rf"^from ({'|'.join(OPTIONAL)})\b", self.code, re.MULTILINE)
         return all(find_spec(name) for name in named)
 
     def compiled(self):
-        """The code, with the lines that it has in the page, so that tracebacks lead there."""
+        """Return the code with the line numbers of the page, for tracebacks."""
         return compile("\n" * self.line + self.code, str(self.page), "exec")
 
 
 def pages():
-    """All pages that are written by hand."""
+    """Return all pages that are written by hand."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(page):
-    """The fences of a page, in their order."""
+    """Return the fences of a page, in order."""
     text = page.read_text(encoding="utf-8")
     found = list(FENCE.finditer(text))
     following_ones = [*found, None][1:]
@@ -53,7 +53,7 @@ def blocks(page):
         Block(
             language=fence[1],
             code=fence[2],
-            output=following[2] if _is_output(text, fence, following) else None,
+            output=_output(text, fence, following),
             page=page,
             line=text.count("\n", 0, fence.start()) + 1,
         )
@@ -61,13 +61,15 @@ def blocks(page):
     ]
 
 
-def _is_output(text, fence, following):
-    between = "" if following is None else text[fence.end() : following.start()]
-    return following is not None and following[1] == "text" and not between.strip()
+def _output(text, fence, following):
+    """Return what the following fence shows, if it is the output of this one."""
+    if following is None or following[1] != "text":
+        return None
+    return None if text[fence.end() : following.start()].strip() else following[2]
 
 
 def promised_in_comments(code):
-    """What a block prints by its own comments: ``print(...)  # this``."""
+    """Return what a block prints according to its comments: ``print(...)  # this``."""
     return re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
 
 
@@ -78,7 +80,7 @@ def agrees(printed, promised):
 
 
 def commands(page):
-    """All commands in fences of a page that are no synopses, one list of lines for each."""
+    """Return all commands in the fences of a page, except synopses."""
     return [
         command.removeprefix("$ ").split("  # ")[0].strip()
         for block in blocks(page)

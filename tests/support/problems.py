@@ -1,11 +1,11 @@
-"""Small problems for solvers, and small linear programs with an answer of SciPy's."""
+"""Small problems for solvers, and small linear programs with SciPy's answers."""
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from votedkernels import Gaussian, Polynomial
-from votedkernels.kernels import Gram
+from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem
 from votedkernels.solvers.lp.linear_program import LinearProgram
 
@@ -15,7 +15,7 @@ def make_problem(n_rows=80, *, seed=0, fit_intercept=False, penalty=2e-3):
     X = random.standard_normal((n_rows, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * random.standard_normal(n_rows) > 0, 1.0, -1.0)
     w = random.uniform(0.5, 2.0, n_rows)
-    gram = Gram([Gaussian((0.5, 2.0), unit=1.0).fit(X, w)], X, X)
+    gram = LocalColumns([Gaussian((0.5, 2.0), unit=1.0).fit(X, w)], X, X)
     penalties = penalty * np.array([1.0, 2.0])
     return Problem(gram, y, w / w.sum(), penalties, fit_intercept)
 
@@ -30,7 +30,7 @@ def random_problem(seed):
     y[:2] = -1.0, 1.0
     family = Polynomial((1, 2, 3), gamma=1.0) if seed % 2 else Gaussian((0.3, 3.0), unit=1.0)
     w = random.uniform(0.2, 2.0, n)
-    gram = Gram([family.fit(X, np.ones(n))], X, X)
+    gram = LocalColumns([family.fit(X, np.ones(n))], X, X)
     penalties = 10.0 ** random.uniform(-5, -0.5) * np.ones(gram.n_kernels)
     return Problem(gram, y, w / w.sum(), penalties, fit_intercept=seed % 5 == 0)
 

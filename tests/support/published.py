@@ -1,4 +1,4 @@
-"""Originals as their publishers wrote them, made of random rows, and a server to publish them."""
+"""Random data in the formats of the original publishers, and a server for them."""
 
 import io
 import threading
@@ -42,7 +42,7 @@ ARFF = ("diabetes", "phishing", "retinopathy", "vertebral")
 
 
 def invented(name, n_rows=12, seed=0):
-    """Random samples with the features of a data set, and a catalogue entry that expects them."""
+    """Return random samples with the features of a data set, and a catalogue entry for them."""
     rng = np.random.default_rng(seed)
     facts = CATALOGUE[name]
     X = rng.integers(-40, 40, (n_rows, facts.n_features)) / 8
@@ -62,7 +62,7 @@ def expecting(facts, X, y):
 
 
 def table(name, samples, digits=6):
-    """The text of an original with these rows."""
+    """Return the text of an original with these rows."""
     separator = {"climate": "      ", "german": "   "}.get(name, ",")
     lines = []
     for row, label in zip(samples.X.tolist(), samples.y.tolist(), strict=True):
@@ -82,7 +82,7 @@ def table(name, samples, digits=6):
 
 
 def original(name, samples, digits=6):
-    """The bytes that the address of a data set would give."""
+    """Return the bytes at the address of a data set."""
     raw = table(name, samples, digits).encode()
     if name not in MEMBERS:
         return raw
@@ -91,7 +91,7 @@ def original(name, samples, digits=6):
 
 
 def zipped(members):
-    """A ZIP archive; the names may be ZipInfo objects."""
+    """Return a ZIP archive; names may be ZipInfo objects."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -100,11 +100,12 @@ def zipped(members):
 
 
 def compressed(data, max_width=16, clear_after=None):
-    """What compress(1) makes of the data; optionally it clears its table once."""
-    out, group, width = bytearray([0x1F, 0x9D, 0x80 | max_width]), [], 9
+    """Return the data as compress(1) writes them; optionally, clear the table once."""
+    out, width = bytearray([0x1F, 0x9D, 0x80 | max_width]), 9
+    group: list[int] = []
 
     def flush(n_bytes=None):
-        """Write the group; where the width changes, a group that is cut short is padded."""
+        """Write the group; if the width changes, pad an incomplete group."""
         bits = sum(code << (width * i) for i, code in enumerate(group))
         if group:
             out.extend(bits.to_bytes(n_bytes or width, "little"))
@@ -144,7 +145,7 @@ def compressed(data, max_width=16, clear_after=None):
 
 @contextmanager
 def serving(pages):
-    """A local server of (path: bytes, or (status, bytes, headers)); gives its address."""
+    """Serve {path: bytes, or (status, bytes, headers)} locally; yield the address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

@@ -1,6 +1,6 @@
-"""Hooks of pytest: a random order on demand, and a last line that says what was not tested.
+"""pytest hooks: a random order on demand, and a last line that says what was not tested.
 
-With ``--shuffle SEED`` the files run in a random order, and the tests of each file too. They stay
+With ``--shuffle SEED``, files and the tests within each file run in random order. Files stay
 together, because what a file sets up once (a cluster, a browser) takes seconds.
 """
 
@@ -52,7 +52,8 @@ def not_tested(reasons):
     """Return the line for these reasons, one for each skipped test."""
     if not reasons:
         return "not tested: nothing, no test was skipped"
-    counts, ways = Counter(), {}
+    counts: Counter[tuple[str, str | None]] = Counter()
+    ways: dict[str, list[str]] = {}
     for reason in reasons:
         known = (known for words, known in MISSING.items() if words in reason)
         counts[next(known, (reason.removeprefix("Skipped: "), None))] += 1

@@ -1,7 +1,7 @@
 """Small fitted models of every family, for the tests of model files.
 
 Run as a script, it writes those of the present format version into
-``tests/persistence/models``. Files of older versions stay as they were: they are what users have.
+``tests/persistence/models``. Files of older versions stay unchanged, because users have such files.
 """
 
 import json
@@ -66,7 +66,7 @@ def pipeline(scaler, kernels, y):
     return make_pipeline(scaler, VotedKernelClassifier(kernels, l1_penalty=1e-2)).fit(X, y)
 
 
-#: Name of each: a function that fits it, and new rows to decide on.
+#: By name: a function that fits the model, and new rows to classify.
 MODELS = {
     "polynomial": (lambda: fit(None), NEW),
     "gaussian": (lambda: fit(Gaussian((0.3, 3.0)), y=THREE), NEW),

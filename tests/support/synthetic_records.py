@@ -1,4 +1,4 @@
-"""Records as the runner writes them, with figures of our choosing."""
+"""Records as the runner writes them, with chosen figures."""
 
 import json
 
@@ -19,7 +19,7 @@ def settings_of(algorithm):
 
 
 def make_record(dataset="musk", algorithm="l2-svm", run=0, seed=0, **fields):
-    """A record of one run; figures that are not given are the same for all settings."""
+    """Return the record of one run; figures that are not given are the same for all settings."""
     family, scaling = fields.pop("family", "polynomial"), fields.pop("scaling", "range")
     unit = Unit(family, scaling, seed, dataset, run, algorithm)
     settings = fields.pop("settings", None) or settings_of(algorithm)
@@ -54,7 +54,7 @@ def make_record(dataset="musk", algorithm="l2-svm", run=0, seed=0, **fields):
 
 
 def make_runs(dataset, algorithm, errors, n_support=20, seed=0, **fields):
-    """Five records with these test errors, in percent."""
+    """Return five records with these test errors, in percent."""
     return [
         make_record(dataset, algorithm, run, seed, test_errors=e, n_support=n_support, **fields)
         for run, e in zip(range(N_FOLDS), errors, strict=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def words(n=60, seed=0):
-    """Words whose class shows in their ending."""
+    """Return words whose ending determines their class."""
     random = np.random.default_rng(seed)
     y = random.integers(0, 2, n)
     stems = ["".join(random.choice(list("bdklmnrst"), 4)) for _ in range(n)]

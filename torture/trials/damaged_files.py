@@ -16,9 +16,9 @@ from votedkernels.datasets.reading import read_samples
 
 N_MODELS, N_TABLES = 100_000, 10_000
 MEGABYTES = 400
-#: What a table can do wrong that is of no single line.
+#: Errors of a table that do not belong to a single line.
 OF_THE_FILE = re.compile(
-    r"the file is empty|there are no rows|all \d+ rows are of class|too many for class labels|"
+    r"the file is empty|there are no rows|all \d+ rows belong to class|too many for class labels|"
     r"there (?:is no column|are no columns) |there is no column left|the fit|kernel"
 )
 RUN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.spawn", "subprocess.", "socket.",
@@ -82,7 +82,7 @@ def damage_models(trial, originals, folder):
 
 
 def prepare_tables(folder):
-    """Return a model file and the table that it was fitted on."""
+    """Return a model file and the table that it was fitted to."""
     random = np.random.RandomState(0)
     X = random.randn(24, 3).round(3)
     rows = [f"{a},{b},{c},{1 if a * b > 0 else -1}" for a, b, c in X.tolist()]
@@ -118,7 +118,7 @@ def damage_tables(trial, good, model, folder):
 
 
 def use_table(path, model, folder):
-    """Read a table in each way; give '' where it was fine, 'refused', or what went wrong."""
+    """Read a table in each way; return '' if it was read, 'refused', or what went wrong."""
     global watching
     watching = True
     try:
@@ -161,7 +161,7 @@ def rejoin(cells):
 
 
 def in_one_cell(make):
-    """Return what changes one cell of a table."""
+    """Return a function that changes one cell of a table."""
 
     def damage(random, content):
         cells = cells_of(content)
@@ -225,7 +225,7 @@ def damage_cut(random, content):
 
 
 def damage_size(random, content):
-    """Make something huge: a field, a line, a label that a thousand rows would share."""
+    """Make a field, a line, or a label of a thousand rows huge."""
     what = random.randint(40)
     if what == 0:
         return content + b"1," * 9_000_000

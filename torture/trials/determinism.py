@@ -1,4 +1,4 @@
-"""The same fit in many processes: threads, ways to start, threads of BLAS."""
+"""The same fit in many processes, with different threads, start methods and BLAS threads."""
 
 import itertools
 import multiprocessing
@@ -48,7 +48,7 @@ def main():
 
 
 def run(method, n_jobs, blas):
-    # Read when a spawned process loads BLAS; a forked one is told by threadpoolctl.
+    # A spawned process reads this when it loads BLAS; threadpoolctl limits a forked one.
     os.environ["OPENBLAS_NUM_THREADS"] = str(blas)
     context = multiprocessing.get_context(method)
     with context.Pool(1) as pool:
@@ -60,7 +60,7 @@ def make_rows():
 
 
 def fit(n_jobs, blas):
-    """Return the support, the decisions and the sums of |a K| of one fit by each solver."""
+    """Return the support, the decisions and the sums of |a K| of one fit per solver."""
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def fit(n_jobs, blas):
 
 
 def sizes(model, X):
-    """Return the sum of |a K| at each row: the votes of the absolute weights and values."""
+    """Return the sum of |a K| at each row."""
     total = np.full(len(X), 1e-300)
     for weight, k, j in zip(
         model.term_weights_[0],

@@ -1,4 +1,4 @@
-"""Random problems against exact rational arithmetic."""
+"""Random problems compared with exact rational arithmetic."""
 
 import sys
 import warnings
@@ -46,7 +46,7 @@ recorder = cache(Recorder)  # one in each process
 
 
 def compare(seed):
-    """Return (seed, relative difference of the objectives, a word)."""
+    """Return (seed, relative difference of the objectives, state)."""
     drawn = draw_problem(seed, most_rows=14)
     model = drawn.model.set_params(tol=1e-11, l2_penalty=0.0)
     kernels = model.kernels if isinstance(model.kernels, list) else [model.kernels]
@@ -68,13 +68,13 @@ def compare(seed):
 
 
 def first_problem(model, drawn):
-    """Return the (first) problem on plain arrays; its penalties, another trial's, as told."""
+    """Return the (first) problem on plain arrays; another trial checks its penalties."""
     y = np.asarray(drawn.y)
     s = np.ones(len(y)) if drawn.sample_weight is None else drawn.sample_weight
     alive = np.flatnonzero(s > 0)
     rows, labels, s = take(drawn.X, alive), y[alive], s[alive]
     w = s * class_factors(model, labels, s)
-    centers = recorder().seen[0][0].gram.centers
+    centers = recorder().seen[0][0].columns.centers
     matrices = [
         kernel_values(family, k, rows, centers, model).astype(float)
         for family, k in members_of(model)

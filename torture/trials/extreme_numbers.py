@@ -68,7 +68,7 @@ def draw(random):
     X = random.standard_normal((n, int(random.integers(1, 5))))
     y = (X[:, 0] + 0.5 * random.standard_normal(n) > 0).astype(int)
     y[:2] = 0, 1
-    if random.random() < 0.3:  # an offset that dwarfs the differences
+    if random.random() < 0.3:  # an offset much larger than the differences
         X = X + 10 ** random.uniform(0, 4)
     X = X * 10 ** random.uniform(-8, 8)
     if random.random() < 0.2:  # features of very different sizes

@@ -1,4 +1,4 @@
-"""LP solvers that lie, break down and hang, at random calls."""
+"""LP solvers that return wrong results, fail or hang at random calls."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ from votedkernels.solvers.lp.linear_program import Basis
 
 N_FITS = 240
 HANG_SECONDS = 1.0
-SHARES = (0.1, 0.5, 1.0)  # of the calls that go wrong
+SHARES = (0.1, 0.5, 1.0)  # the share of calls that go wrong
 SOLVE_HIGHS, SOLVE_DENSE = lp.solve_highs, lp.solve_dense
 TRUE = {name: getattr(highspy.Highs, name) for name in ("run", "getModelStatus", "setBasis")}
 STATUSES = [
@@ -83,7 +83,7 @@ def draw(random):
 
 
 class Breaking:
-    """Breaks the LP solvers while it is open."""
+    """Breaks the LP solvers while the context is open."""
 
     def __init__(self, random, fault, share, *, also_dense):
         self.random, self.fault, self.share = random, FAULTS[fault], share
@@ -104,13 +104,13 @@ class Breaking:
             setattr(highspy.Highs, name, method)
 
     def strikes(self):
-        """Draw whether this call goes wrong."""
+        """Decide at random whether this call goes wrong."""
         strikes = self.random.random() < self.share
         self.n_faults += strikes
         return strikes
 
     def broken(self, solve):
-        """Return an entry point that fails at times."""
+        """Return an entry point that sometimes fails."""
 
         def solve_or_not(problem, **options):
             if not self.strikes():
@@ -171,7 +171,7 @@ def timeout(breaking, solve, problem, options):
 
 
 def hang(breaking, solve, problem, options):
-    """Be deaf to the time that it was given; not too often, for the trial's sake."""
+    """Ignore the time limit, but not too often, to keep the trial short."""
     breaking.n_hangs += 1
     if breaking.n_hangs <= 2:
         time.sleep(HANG_SECONDS)

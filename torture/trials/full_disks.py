@@ -1,4 +1,4 @@
-"""Disks that are full, folders that cannot be written to, files that are replaced meanwhile."""
+"""Full disks, folders without write permission, files that are replaced meanwhile."""
 
 import contextlib
 import os
@@ -58,14 +58,14 @@ def main():
 
 
 class Writer:
-    """A command that writes into a folder, where an older file may be."""
+    """A command that writes to a folder, which may hold an older file."""
 
     def __init__(self, name, write, disk, sources):
         self.name, self.disk, self.sources = name, disk, sources
         self._write = write
 
     def target(self):
-        """Return the file that is written; of several, the first."""
+        """Return the file that is written, or the first of several."""
         return {
             "save_model": self.disk / "m", "fit": self.disk / "m", "predict": self.disk / "p.csv",
             "predict to Parquet": self.disk / "p.parquet", "export": self.disk / "m.onnx",
@@ -74,17 +74,17 @@ class Writer:
         }[self.name]  # fmt: skip
 
     def reset(self):
-        """Empty the disk and put an older file there, which is smaller than the new one."""
+        """Empty the disk and put an older, smaller file there."""
         for path in self.disk.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         self.target().parent.mkdir(exist_ok=True)
         if self.name == "reproduce":
             write_records(self.target(), RECORDS[:3])
-        elif self.name != "cache":  # what is in the cache is not fetched again
+        elif self.name != "cache":  # a file in the cache is not downloaded again
             self.target().write_bytes(b"older")
 
     def __call__(self):
-        """Write; return how it ended."""
+        """Run the command; return how it ended."""
         return self._write(self)
 
 
@@ -110,7 +110,7 @@ def by_command(*args):
 
 
 def write_records_of_a_campaign(writer):
-    """Reproduce, with the units computed before: what is written is written as always."""
+    """Reproduce with units that were computed before; only the writing is tested."""
 
     def run_units(units, file, **options):
         for record in RECORDS:
@@ -131,7 +131,7 @@ def write_cache(writer):
             return by_command("datasets", "vertebral", "--fetch")(writer)
 
 
-#: What writes, and how often each is disturbed in each way.
+#: The commands, and how often each is disturbed in each way.
 WRITERS = {
     "save_model": (write_by_python, 60),
     "fit": (by_command("fit", "/t.csv", "--target", "y", "--model", "TARGET"), 20),
@@ -149,7 +149,7 @@ MODEL = VotedKernelClassifier(tol=0.5).fit(X, Y)
 
 
 def prepare(folder):
-    """Write what the commands read."""
+    """Write the input of the commands."""
     folder.mkdir()
     rows = [",".join([*map(str, x), y]) for x, y in zip(X.tolist(), Y, strict=True)]
     names = [*(f"x{i}" for i in range(20)), "y"]
@@ -165,7 +165,7 @@ def prepare(folder):
 
 @contextlib.contextmanager
 def small_disk(folder):
-    """Make the folder a file system of its own, where that is allowed; tell whether it is."""
+    """Mount a file system on the folder if that is allowed; return whether it is."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
     try:
         is_mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -179,7 +179,7 @@ def small_disk(folder):
 
 
 def fill_disk(trial, writer, random, is_mounted):
-    """Leave so many pages that the writing ends early, or just not."""
+    """Leave so few pages that writing fails, or just succeeds."""
     writer.reset()
     size = written_size(writer)
     writer.reset()
@@ -190,7 +190,7 @@ def fill_disk(trial, writer, random, is_mounted):
 
 
 def limit_size(trial, writer, random, is_mounted):
-    """Allow files of fewer bytes than the new one has."""
+    """Limit the size of files below that of the new one."""
     writer.reset()
     size = written_size(writer)
     writer.reset()
@@ -216,7 +216,7 @@ def forbid_writing(trial, writer, random, is_mounted):
             folder.chmod(0o555)
         if writer.name == "reproduce":
             writer.target().chmod(0o444)
-        if os.access(writer.disk, os.W_OK):  # root, without the right to mount
+        if os.access(writer.disk, os.W_OK):  # root, but not allowed to mount
             return False
     try:
         return judge(trial, writer, "read-only")
@@ -228,7 +228,7 @@ def forbid_writing(trial, writer, random, is_mounted):
 
 
 def replace_meanwhile(trial, writer, random, is_mounted):
-    """Put something else under the name, just before the new file would get it."""
+    """Put something else in place of the file, just before the new file is moved there."""
     writer.reset()
     target, fsync = writer.target(), os.fsync
     as_folder = bool(random.random() < 0.5)
@@ -237,7 +237,7 @@ def replace_meanwhile(trial, writer, random, is_mounted):
     def disturbed(handle):
         fsync(handle)
         if disturbances and writer.name != "reproduce":
-            return  # other files follow, when this one is in its place
+            return  # other files are moved after this one
         disturbances.append(handle)
         if target.is_file():
             target.unlink()
@@ -251,7 +251,7 @@ def replace_meanwhile(trial, writer, random, is_mounted):
         ended = writer()
     name = str(target.relative_to(writer.disk))
     if writer.name == "reproduce":
-        # The first record went into the file that is gone; the next one finds out.
+        # The first record went to the removed file; the next one is refused.
         before[name] = None if as_folder else b"another's"
         return judge(trial, writer, "replaced", before=before, ended=ended)
     if as_folder:
@@ -276,7 +276,7 @@ def room_in(folder):
 
 
 def written_size(writer):
-    """Return the bytes that the target gets where nothing goes wrong; see that it works."""
+    """Return the bytes of the target if nothing goes wrong; check that it works."""
     size = SIZES.get(writer.name)
     if size is None:
         code, err = writer()
@@ -291,7 +291,7 @@ SIZES = {}
 
 
 def judge(trial, writer, how, *, may_work=False, before=None, ended=None):
-    """See that a writing that failed left everything as it was; return whether it failed."""
+    """Check that a failed command changed nothing; return whether it failed."""
     if before is None:
         before = contents_of(writer.disk)
         ended = writer()
@@ -315,7 +315,7 @@ def judge(trial, writer, how, *, may_work=False, before=None, ended=None):
 
 
 def check_several(trial, where, name, before, after):
-    """See that each of several files is the older or the newer, whole; records may be more."""
+    """Check that each file is the complete older or newer one; records may have been added."""
     for path in set(before) | set(after):
         old, new = before.get(path), after.get(path)
         if path.endswith(".jsonl"):
@@ -331,7 +331,7 @@ WHOLE = {"report.html": b"</html>\n", "tables.md": b"\n", "tables.csv": b"\n"}
 
 
 def full_output(trial, sources):
-    """Let standard output be full."""
+    """Write to a standard output that is full."""
     program = "from votedkernels.cli import main; main()"
     for args in (["predict", "m", "t.csv"], ["inspect", "m"], ["datasets"]):
         with open("/dev/full", "wb") as full:

@@ -1,4 +1,4 @@
-"""Archives that were made to do harm, as downloads, as data files and as records."""
+"""Malicious archives as downloads, as data files and as records."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ allowed = None
 
 
 def watch(event, args):
-    """Note files that are written or made anywhere but in the folder that is allowed."""
+    """Record files that are written outside the allowed folder."""
     if allowed is None:
         return
     if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"):
@@ -84,7 +84,7 @@ def main():
 
 
 def downloads():
-    """Give archives that hold the very data, and something that no honest archive has."""
+    """Yield archives with the right data and something that no honest archive has."""
     samples, _ = invented("vertebral")
     good = read_member(original("vertebral", samples), MEMBER, "x")
     for name in NAMES:
@@ -136,7 +136,7 @@ def lying(archive, size):
 
 
 def compress_bomb():
-    """What compress(1) makes of ever more zeros: each code stands for one more than the last."""
+    """Return zeros as compress(1) writes them: each code stands for one more than the last."""
     codes = [0, *range(257, 12_000)]
     out, width, group = bytearray(b"\x1f\x9d\x90"), 9, []
     free = 257
@@ -155,7 +155,7 @@ def compress_bomb():
 
 
 def many_members(n):
-    """A directory of empty members, in 64-bit form."""
+    """Return an archive with a 64-bit directory of empty members."""
     entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0)
     directory = (entry + b"x") * n
     end64 = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, n, n, len(directory), 0)
@@ -165,7 +165,7 @@ def many_members(n):
 
 
 def overlapping(content):
-    """A thousand and one members that are one and the same part of the file."""
+    """Return an archive with 1001 members that are the same part of the file."""
     archive = zipped({MEMBER: content})
     start = archive.index(b"PK\x01\x02")
     directory = archive[start : archive.index(b"PK\x05\x06")]
@@ -175,7 +175,7 @@ def overlapping(content):
 
 
 def refuse_downloads(trial, folder):
-    """Serve each archive; the command must refuse it, and leave the cache as it is."""
+    """Serve each archive; the command must refuse it and leave the cache unchanged."""
     global allowed
     cache = folder / "cache"
     cache.mkdir()
@@ -187,7 +187,7 @@ def refuse_downloads(trial, folder):
         with mock.patch.dict(os.environ, settings), mock.patch.dict(CATALOGUE, vertebral=facts):
             pages[path] = original("vertebral", samples)
             ended = call("datasets", "vertebral", "--fetch")
-            assert ended.code == 0, ended.err  # an honest one is taken
+            assert ended.code == 0, ended.err  # an honest one is accepted
             (cache / "votedkernels" / "vertebral.csv").unlink()
             before = contents_of(folder)
             for what, content in downloads():
@@ -207,7 +207,7 @@ def refuse_downloads(trial, folder):
 
 
 def refuse_bombs(trial, folder):
-    """Give gzip files that are small and would fill the memory."""
+    """Yield small gzip files that would fill the memory."""
     header = b'{"format":"votedkernels-records","version":1}\n'
     zeros = gzip_of_zeros(1000)
     bombs = {
@@ -237,7 +237,7 @@ def refuse_bombs(trial, folder):
 
 
 def gzip_of_zeros(megabytes):
-    """So many zeros, as many gzip members of one after another."""
+    """Return this many zeros, as gzip members of one zero each."""
     return gzip.compress(bytes(2**20)) * megabytes
 
 
@@ -245,7 +245,7 @@ def gzip_of_zeros(megabytes):
 
 
 def damage(trial):
-    """Damage archives of every method of packing at random."""
+    """Damage archives of all compression methods at random."""
     text = b"\n".join(b"%d,%d" % (i, i * i % 97) for i in range(100))
     archives = [
         zipped({"x/a.data.Z": compressed(text), "b": b"2"}),

@@ -14,16 +14,16 @@ from _trial import Trial
 
 from votedkernels import Polynomial, Similarity, VotedKernelClassifier
 from votedkernels.exceptions import FitLimitError
-from votedkernels.kernels import columns as gram
+from votedkernels.kernels import local_columns
 
 N_FITS = 120
 SECONDS = 2.0
-#: Small blocks, so that a function is called often and can change its mind.
-gram.BLOCK_ROWS, gram.BLOCK_CENTERS, gram.BASE_ROWS = 16, 8, 16
+#: Small blocks, so that a function is called often and can change its results.
+local_columns.BLOCK_ROWS, local_columns.BLOCK_CENTERS, local_columns.BASE_ROWS = 16, 8, 16
 
 
 class Mine(Exception):
-    """An error of the user's own."""
+    """An error that a user defined."""
 
 
 def main():
@@ -67,14 +67,14 @@ def model_of(random, function, **options):
     kernels = Similarity(function, name="crooked")
     if random.random() < 0.3:
         kernels = [Polynomial((2,)), kernels]
-    # Where nothing may be kept, the function is called block by block all through the fit.
-    memory = None if random.random() < 0.5 else 4 * gram.BLOCK_BYTES + 1
+    # Without memory for the matrix, the function is called block by block during the fit.
+    memory = None if random.random() < 0.5 else 4 * local_columns.BLOCK_BYTES + 1
     options = {"n_jobs": 1, "memory_limit": memory} | options
     return VotedKernelClassifier(kernels, **options)
 
 
 def must_be_named(model, X, y):
-    """Fit; the fit must end by a ValueError that names the kernel, and X must stay."""
+    """Fit, which must raise a ValueError that names the kernel, and must not change X."""
     before = X.copy()
     try:
         model.fit(X, y)
@@ -88,7 +88,7 @@ def must_be_named(model, X, y):
 
 
 def on_call(random, spoil):
-    """Return a function that is sound but for one of its first calls."""
+    """Return a function that is correct except for one of its first calls."""
     calls, bad = [], int(random.integers(0, 4))
     lock = threading.Lock()
 
@@ -159,7 +159,7 @@ def broken_at_prediction(random, recorder):
 
 
 def writing(random, recorder):
-    """Standardise the input in place, as careless code does: the answer must be as without."""
+    """Standardise the input in place, as careless code does; the result must not change."""
 
     def careless(A, B):
         A -= 1.0
@@ -186,7 +186,7 @@ def writing(random, recorder):
 
 
 def fit_on(model, recorder, X, y, sound):
-    """Fit with the crooked function; judge by the sound one."""
+    """Fit with the bad function; compare with the correct one."""
     recorder.seen.clear()
     model.fit(X, y)
     for family in model.kernels_:
@@ -202,7 +202,7 @@ def fit_on(model, recorder, X, y, sound):
 
 
 def writing_into_objects(random, recorder):
-    """Write into arrays that are objects of a list."""
+    """Write to arrays that are objects in a list."""
 
     def careless(A, B):
         for a in A:
@@ -217,7 +217,7 @@ def writing_into_objects(random, recorder):
 
 
 def slow(random, recorder):
-    """A millisecond a value, 2,500 of them in blocks of 800: a limit of time must hold."""
+    """Take a millisecond per value, for 2,500 values in blocks of 800; a time limit must hold."""
 
     def sleepy(A, B):
         time.sleep(1e-3 * len(A) * len(B))
@@ -226,7 +226,7 @@ def slow(random, recorder):
     X, y = data(random)
     model = model_of(random, sleepy, time_limit=0.5)
     started = time.perf_counter()
-    with suppress(FitLimitError):  # as must be where no vote was found in time
+    with suppress(FitLimitError):  # as required if no vote was found in time
         model.fit(X, y)
     seconds = time.perf_counter() - started
     if seconds > SECONDS:

@@ -1,4 +1,4 @@
-"""Names that try to be code: in pages, tables, spreadsheets, terminals and ONNX files."""
+"""Names that could run as code in pages, tables, spreadsheets, terminals and ONNX files."""
 
 import csv
 import io
@@ -60,7 +60,7 @@ def main():
 
 
 class Tags(HTMLParser):
-    """Tags and attributes of a page, and its scripts."""
+    """Collects the tags, attributes and scripts of a page."""
 
     # ruff: noqa: D102
 
@@ -92,7 +92,7 @@ def check_page(trial, where, text, *, forbidden):
 
 
 def check_reports(trial, names, folder):
-    """Give the pages of reports, some names in each, in every place where a name can be."""
+    """Yield reports, each with some of the names in all places where names can be."""
     for start in range(0, len(names), 7):
         some = names[start : start + 7]
         records = []
@@ -116,7 +116,7 @@ def check_reports(trial, names, folder):
 
 
 def check_text(trial, where, text, *, html=False):
-    """See that nothing can change a terminal, and no tag is left."""
+    """Check that nothing can change a terminal and no tag is left."""
     wrong = {c for c in text if not c.isprintable() and c != "\n"}
     if wrong:
         trial.fail(f"{where}: {wrong} were let through")
@@ -139,10 +139,10 @@ def is_number(text):
 
 
 def check_notebooks(trial, names, folder):
-    """Give what a notebook shows of models with these names."""
+    """Yield what a notebook shows of models with these names."""
     X, labels = small_table(names)
     for name in names:
-        # Names of families are parts of names of parameters, which scikit-learn does not escape.
+        # Family names are part of parameter names, which scikit-learn does not escape.
         if not re.fullmatch(r"[\w .,:=/%-]+", name):
             try:
                 VotedKernelClassifier([(name, Polynomial((1,)))]).fit(X, labels)
@@ -162,10 +162,10 @@ def check_notebooks(trial, names, folder):
 
 
 def open_pages(trial, pages, folder):
-    """Open the pages in a browser, where there is one."""
+    """Open the pages in a browser, if there is one."""
     if CHROMIUM is None:
         return "no Chromium here, so no page was opened"
-    # Chromium puts a socket into TMPDIR, whose name must not be long.
+    # Chromium puts a socket into TMPDIR, so its path must be short.
     environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
     for page in pages:
         command = [
@@ -194,7 +194,7 @@ def small_table(names):
 
 
 def check_tables(trial, names, folder):
-    """Fit, predict and inspect with hostile classes and columns."""
+    """Fit, predict and inspect with hostile names of classes and columns."""
     for start in range(0, len(names), 3):
         some = [name for name in names[start : start + 3] if name.strip()]
         if len(some) < 2:
@@ -236,12 +236,12 @@ def labels_of(path):
 
 
 def as_written(label):
-    """What docs/command-line.md says of labels in CSV: an apostrophe before a formula."""
+    """Return a label as docs/command-line.md promises: with an apostrophe before a formula."""
     return f"'{label}" if label.startswith(FORMULA) and not is_number(label) else str(label)
 
 
 def check_files(trial, names, folder):
-    """Name the files so."""
+    """Use the names as file names."""
     X, y = small_table(["no", "yes"])
     rows = [f"{a},{b},{label}" for (a, b), label in zip(X.tolist(), y, strict=True)]
     for number, name in enumerate(names):
@@ -259,7 +259,7 @@ def check_files(trial, names, folder):
         ):
             ended = call(*args)
             check_text(trial, f"{args[0]} of a file {name!r}", ended.out + ended.err)
-            # The table is no model, and what is missing is not there.
+            # A table is not a model, and the other file does not exist.
             due = 2 if args[:2] == ["predict", data] or args[1].suffix == ".missing" else 0
             if ended.code != due:
                 trial.fail(f"{args[0]} of a file {name!r}: {ended.code} {ended.err[-300:]}")

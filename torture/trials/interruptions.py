@@ -1,4 +1,4 @@
-"""Ctrl-C and limits of time at random moments."""
+"""Ctrl-C and time limits at random moments."""
 
 import json
 import select
@@ -11,7 +11,7 @@ import numpy as np
 from _trial import Trial
 
 N_EACH = 100
-#: Seconds from the signal to the end of fit, and what a busy machine may add.
+#: Seconds allowed from the signal to the end of fit, and in addition on a busy machine.
 SECONDS, BUSY = 2.0, 0.5
 FACTOR = 1.2
 DEADLOCK = 60.0  # seconds
@@ -72,8 +72,8 @@ def main():
     child = start()
     for number in range(2 * n):
         kind = "signal" if number % 2 else "limit"
-        # A delay of the machine happens once, and so does a signal to a fit that has ended; a
-        # bug happens again.
+        # Delays of the machine, and signals after the end of a fit, happen once; a bug happens
+        # again.
         for _ in range(3):
             job, moment = draw(random, number, kind)
             result, late = run(child, job, moment, kind)
@@ -101,7 +101,7 @@ def main():
 
 
 def start():
-    """Start a process that fits what it is told, and let it warm up."""
+    """Start a process that runs fits on request, and let it warm up."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -125,7 +125,7 @@ def draw(random, number, kind):
 
 
 def run(child, job, moment, kind):
-    """Return what came of a job, and how many seconds after the moment it was back."""
+    """Return the result of a job, and the seconds from the signal to its end."""
     try:
         child.stdin.write(json.dumps(job) + "\n")
         child.stdin.flush()

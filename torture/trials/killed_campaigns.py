@@ -1,4 +1,4 @@
-"""``votedkernels reproduce`` killed at random moments, and started again."""
+"""``votedkernels reproduce``, killed at random moments and started again."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def main():
 
 
 def finish(folder):
-    """Run the campaign to its end."""
+    """Run the experiments to the end."""
     done = subprocess.run(
         [*COMMAND, str(folder)], capture_output=True, text=True, timeout=SECONDS, check=False
     )
@@ -73,15 +73,15 @@ def finish(folder):
 
 
 def kill_one(trial, folder, random, whole):
-    """Run the campaign until a random moment; return whether it was killed before its end."""
+    """Run the experiments until a random moment; return whether they were killed before the end."""
     process = subprocess.Popen(
         [*COMMAND, str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    # A resumed campaign has less to do, so a moment of its whole span is often too late; half of
-    # the moments fall after a new record, while others are at work or being written.
+    # A resumed run has less to do, so a random moment of the whole time is often too late. Half of
+    # the moments are therefore after a new record, while others are computed or written.
     if random.random() < 0.5:
         wait_for_record(process, folder, whole)
         moment = float(random.exponential(0.3))
@@ -91,7 +91,7 @@ def kill_one(trial, folder, random, whole):
         process.communicate(timeout=moment)
     killed = process.poll() is None
     if killed:
-        # Now and then the parent alone: its workers must follow it.
+        # Sometimes kill the parent alone: its workers must end, too.
         alone = random.random() < 0.3
         with_all = os.killpg if not alone else os.kill
         with_all(process.pid, signal.SIGKILL)
@@ -106,7 +106,7 @@ def kill_one(trial, folder, random, whole):
 
 
 def wait_for_record(process, folder, seconds):
-    """Wait for a new record, or the end."""
+    """Wait for a new record or the end."""
     n_lines, end = len(lines_of(folder)), time.monotonic() + seconds
     while process.poll() is None and len(lines_of(folder)) <= max(n_lines, 1):
         if time.monotonic() > end:
@@ -123,7 +123,7 @@ def wait_for_group(group, seconds=30):
 
 
 def members_of(session):
-    """Return the processes of a session; those that only wait to be collected are dead."""
+    """Return the processes of a session, without zombies."""
     listing = subprocess.run(
         ["ps", "-eo", "pid,sess,stat"], capture_output=True, text=True, check=True
     ).stdout
@@ -132,14 +132,14 @@ def members_of(session):
 
 
 def lines_of(folder):
-    """Return the whole lines of the records."""
+    """Return the complete lines of the records."""
     path = folder / "records.jsonl"
     content = path.read_bytes() if path.exists() else b""
     return content[: content.rfind(b"\n") + 1].splitlines()
 
 
 def check_lines(trial, where, before, after):
-    """See that nothing was lost, changed or doubled by a kill."""
+    """Check that a kill has not lost, changed or doubled anything."""
     if after[: len(before)] != before:
         trial.fail(f"{where}: {len(before)} lines were there, and are changed or gone")
     keys = [json.loads(line)["key"] for line in after[1:]]
@@ -148,7 +148,7 @@ def check_lines(trial, where, before, after):
 
 
 def outcome(folder):
-    """Return the records and the tables, without what tells seconds."""
+    """Return the records and the tables, without seconds."""
     records = sorted(read_records(folder / "records.jsonl"), key=lambda record: record["key"])
     plain = [{k: v for k, v in record.items() if k not in TIMES} for record in records]
     markdown = (folder / "tables.md").read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def outcome(folder):
 
 
 def compare(trial, folder, expected):
-    """See that a campaign has come to the same end."""
+    """Check that a run has the same result."""
     for one, other, what in zip(
         outcome(folder), expected, ("records", "tables.md", "tables.csv"), strict=True
     ):

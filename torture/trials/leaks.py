@@ -23,7 +23,7 @@ def main():
         "file is left open",
     )
     n = max(2, trial.count(N_FITS - WARM_UP))
-    # The same few problems over and over: what is kept of one would be kept again and again.
+    # The same few problems are repeated: what one of them leaks would be leaked again and again.
     problems = [draw_problem(2_000_000 + seed) for seed in range(20)]
     first = waves()
     before = None
@@ -62,7 +62,7 @@ def waves():
 
 
 def raising(drawn):
-    """A fit that ends by an error must leave nothing either."""
+    """Run a fit that fails; it must not leak either."""
     from votedkernels import Similarity, VotedKernelClassifier
 
     def broken(A, B):

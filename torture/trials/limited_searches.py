@@ -1,4 +1,4 @@
-"""Searches with limits of time, on noisy data."""
+"""Searches with time limits, on noisy data."""
 
 import sys
 import time
@@ -35,7 +35,7 @@ def main():
         n = int(random.choice(SIZES))
         limit = float(SHORTEST * (LONGEST / SHORTEST) ** random.random())
         data, constant, gain, one_fit = known[n]
-        for _ in range(3):  # a delay of the machine happens once; a bug happens again
+        for _ in range(3):  # a delay of the machine happens once, a bug happens again
             accuracy, seconds = search(data, limit)
             if seconds <= FACTOR * limit + BUSY:
                 break
@@ -60,7 +60,7 @@ def main():
 
 
 def long_search(n, trial):
-    """Return data, the accuracy of the best constant, the gain of a search, and one fit's time."""
+    """Return data, the best constant's accuracy, the gain of a search, and a fit's seconds."""
     X, y = make_classification(n + N_TEST, 20, n_informative=10, flip_y=0.2, random_state=n)
     X = (X - X[:n].mean(axis=0)) / X[:n].std(axis=0)
     data = X[:n], y[:n], X[n:], y[n:]

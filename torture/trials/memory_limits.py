@@ -1,4 +1,4 @@
-"""Limits of memory, each in a process of its own."""
+"""Memory limits, each in a separate process."""
 
 import json
 import subprocess
@@ -41,10 +41,10 @@ options = {"complexity_penalty": 1e-2, "l1_penalty": 1e-2, "n_jobs": job["n_jobs
            "complexity": job["complexity"]}
 X, y = make_waveform(job["n"], random_state=0)
 # What is compiled and imported at the first fit counts for no fit.
-from votedkernels.kernels import columns as gram
-work, gram.FUSED_WORK = gram.FUSED_WORK, 0
+from votedkernels.kernels import local_columns
+work, local_columns.FUSED_WORK = local_columns.FUSED_WORK, 0
 VotedKernelClassifier(kernels, **options).fit(X[:300], y[:300])
-gram.FUSED_WORK = work
+local_columns.FUSED_WORK = work
 before = peak = resident()
 done = threading.Event()
 
@@ -104,7 +104,7 @@ def main():
 
 
 def draw(random, number, n):
-    # The limits are spread evenly; everything else is drawn.
+    # The limits are spaced evenly; everything else is random.
     limit = SMALLEST * (LARGEST / SMALLEST) ** (number / max(1, n - 1))
     solver = "lp" if number % 6 == 5 else "column-generation"
     return {

@@ -1,7 +1,7 @@
-"""Random models, judged by what they report and by a linear program that is solved elsewhere.
+"""Random models, compared with what they report and with the optimum of another solver.
 
-Nothing of the library's inside is used: F is computed by dense code from the fitted attributes,
-and the optimum by SciPy (where that and a model disagree, by Clarabel too). The options are those
+No internals of the library are used: F is computed by dense code from the fitted attributes,
+and the optimum by SciPy (if it disagrees with a model, also by Clarabel). The options are those
 that `random_problems` does not draw: kernels without a penalty, weights of any size, centres far
 outside, sparse rows, limits, features of other scales, searches.
 """
@@ -28,10 +28,10 @@ from votedkernels.exceptions import FitLimitError
 
 N_MODELS = 10_000
 CHUNK = 50
-#: What two solvers may differ by, relative to F, and rounding in sums of this size of values.
+#: How much two solvers may differ, relative to F, and the rounding error relative to the sums.
 SLACK = 1e-6
 EPS = 1e-13
-#: What an error may say: of weights whose sum overflows, and of folds that lack a class.
+#: Expected errors: weights whose sum overflows, and folds that lack a class.
 KNOWN = ("overflow", "at least 2 classes")
 SOLVERS = ("column-generation", "column-generation", "coordinate-descent", "lp")
 
@@ -64,7 +64,7 @@ def main():
 
 
 def judge(seeds):
-    """Return (seed, state) of some models; a state that is no key of the counts is a failure."""
+    """Return (seed, state) of some models; a state that is not counted is a failure."""
     return [(seed, judge_one(seed)) for seed in seeds]
 
 
@@ -176,7 +176,7 @@ def draw_weights(rng, codes):
 
 
 def complaint(model, X, y, weights):
-    """Return what is not so, or None."""
+    """Return what is wrong, or None."""
     s = np.ones(len(y)) if weights is None else weights / weights.max()
     alive = s > 0
     precomputed = model.kernels_[0].is_precomputed if hasattr(
@@ -217,7 +217,7 @@ def complaint(model, X, y, weights):
         signs = np.where(labels == positive, 1.0, -1.0)
         f = decisions[:, number]
         if not model.fit_intercept and not model.term_weights_[number].any():
-            f = np.zeros_like(f)  # what is reported there is the constant of the heavier class
+            f = np.zeros_like(f)  # the report is that of the constant of the heavier class
         F = w @ np.maximum(0, 1 - signs * f)
         F += prices @ np.abs(model.term_weights_[number])
         noise = EPS * float(w @ largest[:, number])
@@ -266,12 +266,12 @@ def wrong_values(model, number, F, noise, grams, signs, w, L):
 
 
 def fits(objective, bound, best, tolerance, slack):
-    """Whether values agree with an optimum that another solver has found, or come below it."""
+    """Whether values agree with the optimum of another solver, or are below it."""
     return bound <= best + slack and objective - best <= tolerance * objective + slack
 
 
 def scaled_columns(grams, L):
-    """Return the columns divided by their size, and their prices: the same optimum."""
+    """Return the columns and their penalties divided by the same sizes; the optimum is the same."""
     A = np.concatenate(grams, axis=1)
     size = np.abs(A).max(axis=0)
     size = np.where(size > 1e-200, size, 1.0)
@@ -279,7 +279,7 @@ def scaled_columns(grams, L):
 
 
 def optimum(grams, signs, w, L, intercept):
-    """Return min F by SciPy, or None where that finds none."""
+    """Return min F by SciPy, or None if it fails."""
     A, prices = scaled_columns(grams, L)
     Z = signs[:, None] * A
     if intercept:
@@ -295,7 +295,7 @@ def optimum(grams, signs, w, L, intercept):
 
 
 def second_opinion(grams, signs, w, L, intercept):
-    """Return min F by Clarabel, or None where that finds none or is not installed."""
+    """Return min F by Clarabel, or None if it fails or is not installed."""
     try:
         import cvxpy
     except ImportError:

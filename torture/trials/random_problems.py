@@ -1,4 +1,4 @@
-"""Ten thousand random problems over every option, each judged by simple dense code."""
+"""Ten thousand random problems over all options, each checked by simple dense code."""
 
 import sys
 
@@ -44,7 +44,7 @@ RECORDER = None
 
 
 def judge(seeds):
-    """Return (seed, what came of it, true gap over tol) of some problems."""
+    """Return (seed, result, true gap divided by tol) of some problems."""
     global RECORDER
     if RECORDER is None:
         RECORDER = Recorder()

@@ -1,1 +1,1 @@
-"""What the package asks of the operating system: byte sizes, threads, the call stack, files."""
+"""Limits on time and memory, threads, atomic files, and the call stack."""

@@ -1,4 +1,4 @@
-"""Files that appear under their name when they are complete, or not at all."""
+"""Files that appear under their name only when they are complete."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-#: What writing raises without the name of the file: there is no room.
+#: Errors of a full disk, which writing raises without the name of the file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which gets its name at the end; where writing fails, it is gone.
+    """Yield a temporary file to write to; give it its name at the end, or delete it on failure.
 
-    Errors name the file that was to be written, and not the unfinished one.
+    Errors name the file that the caller asked for, not the temporary one.
     """
     # In the same folder, so that the last step is a rename within one file system.
     with naming(path):
@@ -35,14 +35,14 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
             os.chmod(unfinished, _usual_mode())
             os.replace(unfinished, path)
     except BaseException:
-        with contextlib.suppress(OSError):  # the first error is the one to tell
+        with contextlib.suppress(OSError):  # report the first error, not this one
             os.unlink(unfinished)
         raise
 
 
 @contextmanager
 def naming(path: Path, *codes: int) -> Iterator[None]:
-    """Name a file in the errors of the system, or only in those of some codes."""
+    """Add a file's name to operating system errors: to all, or only to those with some codes."""
     try:
         yield
     except OSError as error:
@@ -52,7 +52,7 @@ def naming(path: Path, *codes: int) -> Iterator[None]:
 
 
 def _usual_mode() -> int:
-    """The mode that a new file would have; those of `tempfile` are for their owner only."""
+    """Return the mode that new files usually have; `tempfile` lets only the owner read its own."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

@@ -1,4 +1,4 @@
-"""Keep BLAS to one thread while our own threads share the work."""
+"""Limits BLAS to one thread while our own threads share the work."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def _controller() -> ThreadpoolController:
 
 
 def single_blas_thread() -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread: results then do not depend on how many it would take."""
+    """Limit BLAS to one thread, so that results do not depend on how many it would use."""
     limiter: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limiter

@@ -1,4 +1,4 @@
-"""Amounts of memory, as users write them."""
+"""Amounts of memory in the form that users write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS = {
 
 
 def parse_memory(amount: Any) -> int:
-    """Return bytes from a number or a string such as ``"2GB"`` (2e9) or ``"2GiB"`` (2 * 2**30)."""
+    """Return the bytes in a number or a string like ``"2GB"`` (2e9) or ``"2GiB"`` (2 * 2**30)."""
     if isinstance(amount, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", amount)
         if match and match[2].upper() in _UNITS:
@@ -29,7 +29,8 @@ def parse_memory(amount: Any) -> int:
     elif isinstance(amount, Real) and not isinstance(amount, bool):
         return _positive(float(amount), amount)
     raise ValueError(
-        f"memory_limit must be bytes or a string such as '2GB' or '512MiB', got {amount!r}."
+        "memory_limit must be a number of bytes or a string such as '2GB' or '512MiB', got "
+        f"{amount!r}."
     )
 
 

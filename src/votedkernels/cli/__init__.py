@@ -1,7 +1,7 @@
 """The command line: ``votedkernels``.
 
-It shows what the public API does, and knows nothing more. One command a file, entered in the table
-of `votedkernels.cli.group`. What it needs comes with ``pip install votedkernels[cli]``.
+It adds nothing to the public API. Each command has a file of its own and an entry in the table of
+`votedkernels.cli.group`. ``pip install votedkernels[cli]`` installs what the commands need.
 """
 
 import sys
@@ -14,15 +14,15 @@ _EXTRA = ("click", "jinja2", "matplotlib", "pooch", "rich")
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line, and end the process.
+    """Run a command and end the process.
 
-    The exit code is 0 for success, 2 for an error that can be expected (told in one line on
-    standard error), 130 for an interrupt.
+    The exit code is 0 for success, 2 for an expected error (which prints one line on standard
+    error), and 130 after Ctrl-C.
 
     Parameters
     ----------
     args : sequence of str, default=None
-        The arguments; None are those of the process.
+        The arguments; by default those of the process.
     """
     try:
         from votedkernels.cli.group import run

@@ -1,23 +1,41 @@
-"""Where the commands print."""
+"""Where and how the commands print."""
 
 import sys
+from collections.abc import Mapping, Sequence
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 _WIDTH_OF_FILES = 240
 
 
 def printable(text: object) -> str:
-    """Return a text from a file without what could move the cursor or change the terminal."""
+    """Return a text with control characters escaped, so that it cannot change the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
+def shortened(names: Sequence[str], n: int) -> str:
+    """Return the first n names, separated by commas, and ``...`` if there are more."""
+    return ", ".join(names[:n]) + (", ..." if len(names) > n else "")
+
+
 def output() -> Console:
-    """Standard output; where it is not a terminal, wide enough to keep one row on one line."""
+    """Return standard output; outside a terminal it is wide enough to keep rows on one line."""
     width = None if sys.stdout.isatty() else _WIDTH_OF_FILES
     return Console(width=width, highlight=False, markup=False, emoji=False)  # paths may have [ or :
 
 
 def messages() -> Console:
-    """Standard error, for what is not the result."""
+    """Return standard error, for everything that is not the result."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def table_of_facts(facts: Mapping[str, object]) -> Table:
+    """Return a table with one line per fact: its name and its value."""
+    table = Table(box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, printable(value))
+    return table

@@ -1,4 +1,4 @@
-"""``votedkernels datasets``: which of the data sets are here, and where."""
+"""``votedkernels datasets``: which data sets are on this machine, and where."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ def datasets(names: Sequence[str], data_dir: Path | None, fetch: bool, check: bo
     --data-dir, in the folder named by the environment variable VOTEDKERNELS_DATA, in your cache
     folder and in the package.
     """
-    # Of all of them, ocr49 has no address; asked for by name, its error tells what to do.
+    # Without names, skip ocr49, which has no address; given by name, its error says what to do.
     fetched = names or [name for name, facts in CATALOGUE.items() if facts.address]
     shown = names or list(CATALOGUE)
     failures = _fetch(fetched, data_dir) if fetch else []
@@ -40,13 +40,13 @@ def datasets(names: Sequence[str], data_dir: Path | None, fetch: bool, check: bo
 
 
 def _fetch(names: Sequence[str], data_dir: Path | None) -> list[str]:
-    """Download those that are missing, and give the messages of those that would not come."""
+    """Download missing data sets; return the messages of downloads that failed."""
     missing = [name for name in names if locate(name, data_dir=data_dir) is None]
     return _load_each(missing, data_dir, "downloading")
 
 
 def _check(names: Sequence[str], data_dir: Path | None) -> list[str]:
-    """Read those that are here, and give the messages of those that are not as they should be."""
+    """Read data sets that are here; return the messages of those with wrong content."""
     here = [name for name in names if locate(name, data_dir=data_dir) is not None]
     return _load_each(here, data_dir, "reading")
 

@@ -1,15 +1,15 @@
-"""``votedkernels export``: from a model file to ONNX."""
+"""``votedkernels export``: convert a model file to ONNX."""
 
 from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
 from rich.table import Table
 
 from votedkernels import load_model, read_summary
 from votedkernels._system.atomic_files import writing_whole
-from votedkernels.cli.console import messages, output, printable
+from votedkernels.cli.console import messages, output, printable, table_of_facts
+from votedkernels.cli.places import check_output
 
 
 @click.command()
@@ -19,8 +19,8 @@ from votedkernels.cli.console import messages, output, printable
 @click.option("--no-scores", is_flag=True, help="Output labels only, no scores.")
 @click.option(
     "--opset",
-    type=click.IntRange(1),
-    help="Version of the ONNX operators; old runtimes need a low one.  "
+    type=int,
+    help="Version of the ONNX operators, 13 or newer; old runtimes need a low one.  "
     "[default: the newest that skl2onnx supports]",
 )
 @click.help_option(help="Show this message and exit.")
@@ -33,7 +33,9 @@ def export(
     the features in the order that this command prints, and returns labels and scores. It includes
     the scaling of the features. This needs pip install 'votedkernels[onnx]'.
     """
-    check_place(model, onnx_path)
+    check_output(onnx_path)
+    if onnx_path.exists() and model.exists() and onnx_path.samefile(model):
+        raise click.ClickException(f"{onnx_path} is the model file; give another path for OUTPUT.")
     try:
         from votedkernels.onnx import check_family, to_onnx
     except ImportError as error:
@@ -51,26 +53,11 @@ def export(
     messages().print(f"Saved the ONNX model to {printable(onnx_path)}.", soft_wrap=True)
 
 
-def check_place(model: Path, onnx_path: Path) -> None:
-    """Raise where a file could not be written, or the model would be lost, before the work."""
-    if onnx_path.is_dir():
-        raise click.ClickException(f"{onnx_path} is a folder; give the path of a file.")
-    if not onnx_path.parent.is_dir():
-        raise click.ClickException(
-            f"{onnx_path}: there is no folder {onnx_path.parent}; create it first."
-        )
-    if onnx_path.exists() and model.exists() and onnx_path.samefile(model):
-        raise click.ClickException(f"{onnx_path} is the model file; give another path for OUTPUT.")
-
-
 def describe(exported: Any, summary: dict[str, Any], n_bytes: int) -> Table:
-    """Return the table of what goes into the graph and what comes out."""
-    table = Table(box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    """Return a table of the inputs and outputs of the graph."""
     names = summary["feature_names"]
     width = f"{summary['n_features']} features without names"
-    rows = {
+    facts = {
         "input": exported.graph.input[0].name,
         "columns": width if names is None else ", ".join(names),
         "outputs": ", ".join(value.name for value in exported.graph.output),
@@ -80,6 +67,4 @@ def describe(exported: Any, summary: dict[str, Any], n_bytes: int) -> Table:
         "opset": next(entry.version for entry in exported.opset_import if entry.domain == ""),
         "bytes": n_bytes,
     }
-    for name, value in rows.items():
-        table.add_row(name, printable(value))
-    return table
+    return table_of_facts(facts)

@@ -1,4 +1,4 @@
-"""``votedkernels fit``: from a table to a model file."""
+"""``votedkernels fit``: fit a model to a table and save it."""
 
 import logging
 import time
@@ -10,17 +10,18 @@ from typing import Any
 
 import click
 import numpy as np
-from rich import box
 from rich.markup import escape
+from rich.status import Status
 from rich.table import Table as Printed
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from votedkernels import VotedKernelClassifier, VotedKernelClassifierCV, save_model
-from votedkernels.cli.console import messages, output, printable
+from votedkernels.cli.console import messages, output, printable, table_of_facts
 from votedkernels.cli.kernel_options import HELP, families_of
-from votedkernels.cli.tables import check_names, missing, open_table
+from votedkernels.cli.places import check_output
+from votedkernels.cli.tables import Piece, Table, check_names, missing, open_table
 from votedkernels.datasets import DataFileError
 from votedkernels.exceptions import FitLimitError
 
@@ -29,11 +30,12 @@ SCALERS = {
     "range": lambda: MinMaxScaler((-1, 1)),
     "none": None,
 }
+Label = str | int | float
 DEFAULTS = VotedKernelClassifier().get_params()
 MANY = 20
-"""So many classes are taken for classes, however few the rows."""
+"""Up to this many distinct values are treated as classes, even in a small table."""
 MAX_LABEL = 1000
-"""So long may a label be: NumPy gives every row as much room as the longest label takes."""
+"""The longest label in characters: NumPy gives each row as much memory as the longest takes."""
 
 
 @click.command()
@@ -121,20 +123,17 @@ def fit(
     """
     if cv and (complexity_penalty is not None or l1_penalty is not None):
         raise click.UsageError("--cv chooses the penalties; drop the penalty options or drop --cv.")
-    check_place(model_path)
-    shared: dict[str, Any] = {
-        "kernels": families_of(specs) if specs else None,
-        "time_limit": time_limit,
-    }
+    check_output(model_path)
+    classifier = VotedKernelClassifierCV() if cv else VotedKernelClassifier()
+    classifier.set_params(
+        kernels=families_of(specs) if specs else None, time_limit=time_limit, n_jobs=jobs
+    )
     if cv:
-        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-        classifier: Any = VotedKernelClassifierCV(cv=folds, n_jobs=jobs, **shared)
-    else:
-        classifier = VotedKernelClassifier(n_jobs=jobs, **shared)
-        if complexity_penalty is not None:
-            classifier.set_params(complexity_penalty=complexity_penalty)
-        if l1_penalty is not None:
-            classifier.set_params(l1_penalty=l1_penalty)
+        classifier.set_params(cv=StratifiedKFold(5, shuffle=True, random_state=seed))
+    if complexity_penalty is not None:
+        classifier.set_params(complexity_penalty=complexity_penalty)
+    if l1_penalty is not None:
+        classifier.set_params(l1_penalty=l1_penalty)
     make_scaler = SCALERS[scaling]
     model = classifier if make_scaler is None else make_pipeline(make_scaler(), classifier)
     with messages().status("reading the table") as status:
@@ -158,14 +157,6 @@ def fit(
     messages().print(f"Saved the model to {printable(model_path)}.", soft_wrap=True)
 
 
-def check_place(path: Path) -> None:
-    """Raise where a file could not be written, before the work."""
-    if path.is_dir():
-        raise click.ClickException(f"{path} is a folder; give the path of a file for the model.")
-    if not path.parent.is_dir():
-        raise click.ClickException(f"{path}: there is no folder {path.parent}; create it first.")
-
-
 def read_training(
     path: Path, target: str, drop: Sequence[str], *, folds: int
 ) -> tuple[list[str], Any, Any]:
@@ -175,8 +166,14 @@ def read_training(
         names = [name for name in table.columns if name != target and name not in drop]
         if not names:
             raise DataFileError(f"{table.name}: there is no column left to learn from.")
-        # Columns of text would be taken among the others, as the target is.
         pieces = list(table.pieces(names, [target]))
+    y = np.array(as_integers(read_labels(table, pieces, target)))
+    check_classes(table, target, y, folds)
+    return names, np.concatenate([piece.numbers for piece in pieces]), y
+
+
+def read_labels(table: Table, pieces: Sequence[Piece], target: str) -> list[Label]:
+    """Return the labels; raise if one is missing, too long, or neither text nor a number."""
     labels = []
     for piece in pieces:
         for place, label in zip(piece.places, _listed(piece.others[0]), strict=True):
@@ -189,58 +186,64 @@ def read_training(
                 )
             labels.append(label)
     if not all(isinstance(label, str | int | float) for label in labels):
-        raise DataFileError(f"{table.name}: column {target} is neither text nor numbers.")
-    y = np.array(as_integers(labels))
+        raise DataFileError(
+            f"{table.name}: column {target} holds neither text nor numbers; use another --target."
+        )
+    return labels
+
+
+def check_classes(table: Table, target: str, y: Any, folds: int) -> None:
+    """Raise if the labels cannot be classes, or if a class has too few rows for the folds."""
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) > max(MANY, len(y) // 2):
         raise DataFileError(
-            f"{table.name}: column {target} has {len(classes)} different values in {len(y)} rows, "
+            f"{table.name}: column {target} has {len(classes)} distinct values in {len(y)} rows, "
             "too many for class labels; use another column as --target."
         )
     if len(classes) < 2:
         raise DataFileError(
-            f"{table.name}: all {len(y)} rows are of class {classes[0]}; at least two classes are "
-            "needed."
+            f"{table.name}: all {len(y)} rows belong to class {classes[0]}; at least two classes "
+            "are needed."
         )
     if counts.min() < folds:
         raise DataFileError(
             f"{table.name}: class {classes[counts.argmin()]} has {counts.min()} rows, but --cv "
             f"needs {folds} of each class."
         )
-    return names, np.concatenate([piece.numbers for piece in pieces]), y
 
 
 def _listed(values: Any) -> list[Any]:
     return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
 
 
-def as_integers(labels: list[Any]) -> list[Any]:
-    """Return labels as integers where all are written as such, else as they are."""
-    if not all(isinstance(label, str) for label in labels):
+def as_integers(labels: list[Label]) -> list[Label]:
+    """Return labels as integers if all are written as integers; other text is only stripped."""
+    texts = [label.strip() for label in labels if isinstance(label, str)]
+    if len(texts) < len(labels):
         return labels
-    labels = [label.strip() for label in labels]
     try:
-        numbers = {label: int(label) for label in set(labels)}
+        numbers = {text: int(text) for text in set(texts)}
     except ValueError:
-        return labels
-    if any(str(n) != label or abs(n) >= 2**63 for label, n in numbers.items()):
-        return labels
-    return [numbers[label] for label in labels]
+        return [*texts]
+    if any(str(n) != text or abs(n) >= 2**63 for text, n in numbers.items()):
+        return [*texts]
+    return [numbers[text] for text in texts]
 
 
 @contextmanager
-def showing_rounds(status: Any) -> Iterator[None]:
-    """Show every round of the solver, which it tells to the log."""
+def showing_rounds(status: Status) -> Iterator[None]:
+    """Show the rounds of the solver, which the estimators write to the log."""
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if isinstance(record.args, tuple) and len(record.args) == 1:  # of problems and folds
-                status.update(escape(printable(f"fitting: {record.getMessage()}")))
-            elif isinstance(record.args, tuple) and len(record.args) == 5:
-                name, n, objective, bound, _ = record.args
-                gap = (objective - bound) / objective if objective else 0.0  # type: ignore
-                text = f"fitting: {name}, round {n}, proved within {gap:.2g}"
-                status.update(escape(printable(text)))
+            progress = getattr(record, "progress", None)
+            if progress is None:
+                return
+            text = record.getMessage()
+            if progress.n_iter is not None:
+                proved = f"proved within {progress.relative_gap:.2g}"
+                text = f"{progress.task}, round {progress.n_iter}, {proved}"
+            status.update(escape(printable(f"fitting: {text}")))
 
     logger, handler = logging.getLogger("votedkernels"), Handler()
     level, propagate = logger.level, logger.propagate
@@ -267,12 +270,9 @@ def telling_warnings() -> Iterator[None]:
 
 
 def describe_fit(model: Any, classifier: Any, X: Any, y: Any, seconds: float) -> Printed:
-    """Return the table of what was fitted."""
-    table = Printed(box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    """Return a table of what was fitted."""
     gap = classifier.dual_gap_ / classifier.objective_ if classifier.objective_ else 0.0
-    rows = {
+    facts = {
         "rows": len(X),
         "features": X.shape[1],
         "classes": ", ".join(map(str, classifier.classes_)),
@@ -285,12 +285,12 @@ def describe_fit(model: Any, classifier: Any, X: Any, y: Any, seconds: float) ->
         "seconds": f"{seconds:.1f}",
     }
     if isinstance(classifier, VotedKernelClassifierCV):
-        rows["chosen complexity penalty"] = f"{classifier.complexity_penalty_:g}"
-        rows["chosen l1 penalty"] = f"{classifier.l1_penalty_:g}"
-        rows["accuracy in cross-validation"] = f"{classifier.best_score_:.4f}"
-    for name, value in rows.items():
-        table.add_row(name, printable(value))
-    return table
+        facts["chosen complexity penalty"] = f"{classifier.complexity_penalty_:g}"
+        facts["chosen l1 penalty"] = f"{classifier.l1_penalty_:g}"
+        if "kernel" in classifier.best_params_:
+            facts["chosen kernel"] = classifier.best_params_["kernel"]
+        facts["accuracy in cross-validation"] = f"{classifier.best_score_:.4f}"
+    return table_of_facts(facts)
 
 
 def _predict(model: Any, X: Any) -> Any:

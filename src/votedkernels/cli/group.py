@@ -1,8 +1,8 @@
-"""The group of all commands, and what becomes of their errors.
+"""The group of all commands, and how their errors are reported.
 
-To add a command, write it into a file of its own and enter it in `COMMANDS`; then
-``docs/command-line.md`` must tell of it. A command is imported only when it is called, so that
-``votedkernels --help`` does not wait for what it does not show.
+To add a command, write it in a file of its own, add it to `COMMANDS`, and document it in
+``docs/command-line.md``. A command is imported only when it is called, so that
+``votedkernels --help`` stays fast.
 """
 
 import sys
@@ -24,16 +24,16 @@ COMMANDS = {
     "reproduce": "Repeat the paper's experiments and report which of its claims hold.",
     "report": "Write a report from files of records written by 'reproduce'.",
 }
-"""The commands, each the function of its name in the module of its name, and what they do."""
+"""What each command does. The command ``x`` is the function ``x`` of the module ``x``."""
 
 
 class _Lazy(click.Group):
-    """A group that imports a command when it is asked for it."""
+    """A group that imports a command only when it is called; click sets the arguments."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"votedkernels.cli.{cmd_name}"), cmd_name)
@@ -45,7 +45,7 @@ class _Lazy(click.Group):
             ctx.fail(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -61,31 +61,31 @@ def votedkernels(ctx: click.Context) -> None:
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code; see :func:`votedkernels.cli.main`."""
+    """Run a command and return its exit code; see :func:`votedkernels.cli.main`."""
     try:
         code = votedkernels.main(args, prog_name="votedkernels", standalone_mode=False)
     except click.Abort:  # click's name for Ctrl-C
         return 130
     except click.ClickException as error:
-        return _tell(error.format_message())
+        return _report(error.format_message())
     except OSError as error:
-        # Files are named by those who write them, so what has no name is what is printed to.
+        # Errors on files carry the name of the file. Without one, standard output is full.
         where = error.filename or ("standard output" if error.errno in NO_ROOM else "")
-        return _tell(f"{where}: {error.strerror}" if where else str(error))
+        return _report(f"{where}: {error.strerror}" if where else str(error))
     except ValueError as error:
         if not is_ours(error):
             raise
-        return _tell(str(error))
+        return _report(str(error))
     return code if isinstance(code, int) else 0
 
 
 def is_ours(error: ValueError) -> bool:
-    """Whether it is of a class of this package, so expected; a plain ValueError is a bug."""
+    """Whether this package defines the error's class; a plain ValueError is a bug."""
     return type(error).__module__.partition(".")[0] == "votedkernels"
 
 
-def _tell(message: str) -> int:
-    from votedkernels.cli.console import printable  # with rich, for which --help does not wait
+def _report(message: str) -> int:
+    from votedkernels.cli.console import printable  # imports rich, which --help does not need
 
     print("votedkernels:", printable(" ".join(message.split())), file=sys.stderr)
     return 2

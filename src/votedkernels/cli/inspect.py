@@ -1,4 +1,4 @@
-"""``votedkernels inspect``: what a model file holds."""
+"""``votedkernels inspect``: show what a model file contains."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from votedkernels import read_summary
-from votedkernels.cli.console import output, printable
+from votedkernels.cli.console import output, printable, table_of_facts
 
 
 @click.command()
@@ -31,12 +31,9 @@ def inspect(model: Path, as_json: bool) -> None:
 
 
 def describe(summary: dict[str, Any]) -> Table:
-    """Return the table of everything but the kernels."""
-    table = Table(box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    """Return a table of everything except the kernels."""
     names = summary["feature_names"]
-    rows = {
+    facts = {
         "classifier": summary["classifier"],
         "classes": ", ".join(map(str, summary["classes"])),
         "features": summary["n_features"] if names is None else ", ".join(names),
@@ -53,13 +50,11 @@ def describe(summary: dict[str, Any]) -> Table:
         "format": f"version {summary['format_version']}, sha256 {summary['sha256']}",
         "written by": ", ".join(f"{name} {text}" for name, text in summary["versions"].items()),
     }
-    for name, value in rows.items():
-        table.add_row(name, printable(value))
-    return table
+    return table_of_facts(facts)
 
 
 def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
-    """Return the table of the kernels, those that have most of the vote first."""
+    """Return a table of the kernels, sorted by their share of the vote."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("kernel", overflow="fold")
     for heading in ("mass", "share", "complexity", "penalty"):
@@ -78,5 +73,5 @@ def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
 
 
 def number(value: float | None) -> str:
-    """Return a number, short; a dash where there is none."""
+    """Return a number with six digits, or a dash for None."""
     return "-" if value is None else f"{value:.6g}"

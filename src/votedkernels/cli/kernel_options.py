@@ -1,7 +1,6 @@
-"""Kernel families in few words: ``polynomial``, ``polynomial:1-5``, ``gaussian:0.1,1,10``."""
+"""Kernel families on the command line: ``polynomial``, ``polynomial:1-5``, ``gaussian:0.1,1``."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -10,9 +9,9 @@ from votedkernels import Gaussian, Polynomial
 HELP = "'polynomial', 'gaussian', 'all', 'polynomial:1-5' (degrees) or 'gaussian:0.1,1,10' (widths)"
 
 
-def families_of(specs: Sequence[str]) -> list[Any]:
-    """Return the families that the words name."""
-    families: list[Any] = []
+def families_of(specs: Sequence[str]) -> list[Polynomial | Gaussian]:
+    """Return the kernel families that the options name."""
+    families: list[Polynomial | Gaussian] = []
     for spec in specs:
         kind, colon, values = spec.partition(":")
         if colon and kind in ("polynomial", "gaussian"):
@@ -26,7 +25,7 @@ def families_of(specs: Sequence[str]) -> list[Any]:
     return families
 
 
-def _family(spec: str, kind: str, values: str) -> Any:
+def _family(spec: str, kind: str, values: str) -> Polynomial | Gaussian:
     try:
         if kind == "gaussian":
             return Gaussian(tuple(float(value) for value in values.split(",")))

@@ -1,4 +1,4 @@
-"""``votedkernels predict``: decisions on a table of any size, in pieces."""
+"""``votedkernels predict``: classify the rows of a table of any size, piece by piece."""
 
 import warnings
 from collections import Counter
@@ -10,7 +10,8 @@ import click
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from votedkernels import load_model
-from votedkernels.cli.console import messages, printable
+from votedkernels.cli.console import messages, printable, shortened
+from votedkernels.cli.places import check_output
 from votedkernels.cli.progress import TerminalProgress
 from votedkernels.cli.results import open_results
 from votedkernels.cli.tables import (
@@ -49,15 +50,13 @@ def predict(model: Path, data: Path, output: Path, keep: Sequence[str]) -> None:
     column per class).
     """
     file_kind(output)
-    if output != STANDARD and not output.parent.is_dir():
-        raise click.ClickException(
-            f"{output}: there is no folder {output.parent}; create it first."
-        )
+    if output != STANDARD:
+        check_output(output)
     loaded = load_model(model)
     with open_table(data) as table:
         features = find_features(loaded, table, keep)
         columns = result_columns(loaded, keep)
-        with open_results(output, columns) as results, progress_over(table) as progress:
+        with open_results(output, columns) as results, row_progress() as progress:
             task = progress.add_task("rows", total=table.size)
             for piece in table.pieces(features, keep):
                 decision = decide(loaded, piece, table)
@@ -67,7 +66,7 @@ def predict(model: Path, data: Path, output: Path, keep: Sequence[str]) -> None:
 
 
 def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
-    """Return the columns that the model takes, in its order."""
+    """Return the columns that the model uses, in the model's order."""
     check_names(table, keep)
     if not hasattr(model, "n_features_in_"):
         raise click.ClickException(
@@ -78,8 +77,8 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
         features = [name for name in table.columns if name not in keep]
         if len(features) != model.n_features_in_:
             raise DataFileError(
-                f"{table.name}: {count(len(features), 'column')} outside --keep, but the model "
-                f"takes {model.n_features_in_}; it has no feature names, so the numbers must agree."
+                f"{table.name}: {count(len(features), 'column')} besides --keep, but the model "
+                f"needs {model.n_features_in_}; without feature names, the numbers must agree."
             )
         return features
     features = [str(name) for name in names]
@@ -87,15 +86,13 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     used = {*features, *keep}
     ignored = [name for name in table.columns if name not in used]
     if ignored:
-        shown = ", ".join(ignored[:5]) + (", ..." if len(ignored) > 5 else "")
-        messages().print(
-            f"note: {count(len(ignored), 'column')} ignored: {printable(shown)}", soft_wrap=True
-        )
+        shown = printable(shortened(ignored, 5))
+        messages().print(f"note: {count(len(ignored), 'column')} ignored: {shown}", soft_wrap=True)
     return features
 
 
 def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
-    """Return the names of the columns of the result."""
+    """Return the column names of the result."""
     classes = model.classes_.tolist()
     votes = ["decision"] if len(classes) == 2 else [f"decision_{label}" for label in classes]
     columns = [*keep, "prediction", *votes]
@@ -108,7 +105,7 @@ def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
 
 
 def decide(model: Any, piece: Piece, table: Table) -> Any:
-    """Return the votes; overflow is told as what it is, a matter of the data."""
+    """Return the decision values; an overflow is reported as an error in the data."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         try:
@@ -118,7 +115,7 @@ def decide(model: Any, piece: Piece, table: Table) -> Any:
             raise click.ClickException(f"{where}: {error}") from error
 
 
-def progress_over(table: Table) -> TerminalProgress:
-    """Return a bar, in terminals."""
+def row_progress() -> TerminalProgress:
+    """Return a progress bar for the rows, which shows in terminals only."""
     columns = (TextColumn("deciding on"), TextColumn("{task.description}"), BarColumn())
     return TerminalProgress(*columns, TimeRemainingColumn(), console=messages(), transient=True)

@@ -1,13 +1,13 @@
-"""Bars of progress, in terminals only."""
+"""Progress bars, in terminals only."""
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn
 
 
 class TerminalProgress(Progress):
-    """A bar where the console is a terminal, and nothing at all elsewhere.
+    """A progress bar in a terminal, and no output at all elsewhere.
 
-    Before rich 14.3, even a bar that is disabled ends in an empty line.
+    Before rich 14.3, even a disabled bar prints an empty line at the end.
     """
 
     def __init__(self, *columns: ProgressColumn, console: Console, transient: bool = False) -> None:
@@ -16,6 +16,6 @@ class TerminalProgress(Progress):
         )
 
     def stop(self) -> None:
-        """Leave the bar, if there was one."""
+        """End the bar, if there is one."""
         if not self.disable:
             super().stop()

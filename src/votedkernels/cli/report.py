@@ -1,4 +1,4 @@
-"""``votedkernels report``: every figure again, from the records alone."""
+"""``votedkernels report``: write the report again, from the records alone."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,10 +1,9 @@
-"""``votedkernels reproduce``: the paper's experiments again, resumed where they stopped."""
+"""``votedkernels reproduce``: repeat the paper's experiments, resuming where they stopped."""
 
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -12,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from votedkernels.cli.console import messages, printable
 from votedkernels.cli.progress import TerminalProgress
 from votedkernels.experiments.protocol import SCALINGS, Unit
-from votedkernels.experiments.records import RecordFile
+from votedkernels.experiments.records import Record, RecordFile
 from votedkernels.experiments.report import write_report
 from votedkernels.experiments.runner import DATASETS, algorithms_of, list_units, run_units
 
@@ -128,7 +127,7 @@ def reproduce(
 
 
 def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:
-    """Load every data set once, so that what is missing or damaged is told before the work."""
+    """Load each data set once, so that missing or damaged files are reported before the work."""
     from votedkernels import datasets
 
     for name in dict.fromkeys(unit.dataset for unit in units):
@@ -138,7 +137,7 @@ def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:
 def run_with_progress(
     units: Sequence[Unit], file: RecordFile, jobs: int, data_dir: Path | None
 ) -> None:
-    """Do the units, with a bar in a terminal and a line a unit elsewhere."""
+    """Run the units, with a progress bar in a terminal and one line per unit elsewhere."""
     console = messages()
     waiting = sum(unit.key not in file.keys for unit in units)
     if waiting < len(units):
@@ -149,7 +148,7 @@ def run_with_progress(
     with TerminalProgress(*columns, console=console) as progress:
         task = progress.add_task("units", total=len(units), completed=len(units) - waiting)
 
-        def on_record(record: dict[str, Any]) -> None:
+        def on_record(record: Record) -> None:
             progress.update(task, advance=1, description=record["key"].rpartition("/run")[0])
             if not console.is_terminal:
                 console.print(f"{record['key']}  {record['fit_seconds']:.1f} s", soft_wrap=True)
@@ -164,6 +163,6 @@ def run_with_progress(
 
 
 def versions() -> dict[str, str]:
-    """Return what computed the records."""
+    """Return the versions of the packages that compute the records."""
     packages = ("votedkernels", "numpy", "scipy", "scikit-learn", "highspy", "numba")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -1,4 +1,4 @@
-"""Results by rows, written in pieces: CSV and Parquet."""
+"""Results as CSV or Parquet, written piece by piece."""
 
 import csv
 import os
@@ -15,17 +15,17 @@ from votedkernels._system.atomic_files import writing_whole
 from votedkernels.cli.tables import STANDARD, file_kind, import_parquet, is_number
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""With these a spreadsheet takes text for a formula, and runs it."""
+"""A spreadsheet runs text that starts with one of these as a formula."""
 
 
 @contextmanager
 def open_results(path: Path, columns: Sequence[str]) -> Iterator["CsvResults | ParquetResults"]:
-    """Give what takes the results; a file appears when it is complete, or not at all."""
+    """Open a file for results; it appears under its name only when it is complete."""
     if path == STANDARD:
         try:
             yield CsvResults(sys.stdout.buffer, columns)
             sys.stdout.buffer.flush()
-        except BrokenPipeError:  # "| head" has seen enough
+        except BrokenPipeError:  # the reader, such as "| head", has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(0) from None
         return
@@ -50,18 +50,18 @@ class CsvResults:
         self._write([[as_text(name) for name in columns]])
 
     def append(self, values: Sequence[Sequence[Any]]) -> None:
-        """Write rows, given by columns; texts are made harmless, numbers are as they are."""
+        """Write rows, given by columns; text that a spreadsheet would run is escaped."""
         self._write(zip(*(_cells(column) for column in values), strict=True))
 
     def _write(self, rows: Any) -> None:
         lines = _Lines()
-        # Python before 3.13 leaves a carriage return bare unless it is part of the line's end.
+        # Before Python 3.13, csv quotes a carriage return only if the line ends with one.
         csv.writer(lines, lineterminator="\r\n").writerows(rows)
         self._file.write("".join(lines.written).encode("utf-8", "surrogatepass"))
 
 
 class _Lines:
-    """Lines as they are written, ended by a line feed alone."""
+    """Collects the lines that csv writes, and ends each with a line feed alone."""
 
     def __init__(self) -> None:
         self.written: list[str] = []
@@ -89,7 +89,7 @@ class ParquetResults:
         self._writer.write_table(table)
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Write the footer of the file."""
         if self._writer is not None:
             self._writer.close()
 
@@ -98,11 +98,11 @@ def _cells(values: Sequence[Any]) -> Sequence[Any]:
     if isinstance(values, np.ndarray):
         numbers: Sequence[Any] = values.tolist()
         return numbers if values.dtype.kind in "biuf" else [as_text(text) for text in numbers]
-    if hasattr(values, "to_pylist"):  # of pyarrow
+    if hasattr(values, "to_pylist"):  # a pyarrow array
         values = values.to_pylist()
     return [as_text(value) if isinstance(value, str) else value for value in values]
 
 
 def as_text(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: with an apostrophe, if need be."""
+    """Return a text that no spreadsheet runs as a formula, with an apostrophe if needed."""
     return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text

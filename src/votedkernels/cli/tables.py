@@ -1,8 +1,8 @@
-"""Tables of the user's, read in pieces: CSV and Parquet.
+"""Tables as CSV or Parquet, read piece by piece.
 
-A CSV file is UTF-8 with a header, with or without byte order mark; a field in quotes may have
-commas and line ends. Of a table a command asks for columns of numbers and for columns of text,
-by name. Whatever is wrong is a `DataFileError` that names the file, the line and the column.
+A CSV file is UTF-8 with a header, with or without byte order mark; a field in quotes may contain
+commas and line ends. A command asks for numeric columns and for other columns, by name. Errors are
+of class `DataFileError` and name the file, the line and the column.
 """
 
 import csv
@@ -20,21 +20,23 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from votedkernels.cli.console import shortened
 from votedkernels.datasets import DataFileError
 from votedkernels.datasets.reading import quoted
 
 CELLS = 200_000
-"""About how many cells a piece has; a cell takes about 100 bytes."""
+"""The approximate number of cells of a piece; a cell takes about 100 bytes."""
 BLOCK = 1024
-"""Models decide on so many rows at once; pieces of whole blocks do not change the last bit."""
+"""Models decide on this many rows at once: in whole blocks, results agree to the last bit."""
 MAX_LINE = 2**24
 STANDARD = Path("-")
 
 
 class Piece(NamedTuple):
-    """Some rows of a table: their lines or numbers, numbers by rows, other columns as they are.
+    """Some rows of a table: where they are, their numbers by row, and their other columns.
 
-    Other columns are lists of str from CSV, and arrays of pyarrow from Parquet.
+    ``places`` are line numbers in CSV and row numbers in Parquet. Other columns are lists of str
+    from CSV and pyarrow arrays from Parquet.
     """
 
     places: Sequence[int]
@@ -43,14 +45,14 @@ class Piece(NamedTuple):
 
 
 def rows_per_piece(n_columns: int) -> int:
-    """Return how many rows to take at once."""
+    """Return how many rows to read at once."""
     rows = CELLS // max(1, n_columns)
     return max(1, rows) if rows < BLOCK else rows // BLOCK * BLOCK
 
 
 @contextmanager
 def open_table(path: Path) -> Iterator["Table"]:
-    """Give a table by the extension of its name; ``-`` is CSV from standard input."""
+    """Open a table by the extension of its name; ``-`` is CSV from standard input."""
     if path == STANDARD:
         yield CsvTable("standard input", sys.stdin.buffer, None)
         return
@@ -69,14 +71,14 @@ def file_kind(path: Path) -> str:
         return "csv"
     if kind not in ("csv", "parquet"):
         raise click.ClickException(
-            f"{path}: the extension {path.suffix!r} is not known; use .csv or .parquet, or - for "
-            "CSV on standard input or output."
+            f"{path}: unknown extension {path.suffix!r}; use .csv or .parquet, or - for CSV on "
+            "standard input or output."
         )
     return kind
 
 
 def import_parquet() -> Any:
-    """Return pyarrow's module for Parquet, which is not installed with the command line."""
+    """Return pyarrow's Parquet module, which votedkernels[cli] does not install."""
     try:
         import pyarrow.parquet
     except ModuleNotFoundError:
@@ -87,17 +89,18 @@ def import_parquet() -> Any:
 
 
 class CsvTable:
-    """A CSV file, of which pieces are read.
+    """A CSV file that is read piece by piece.
 
     Attributes
     ----------
     name : str
-        For messages.
+        What error messages call it.
     columns : list of str
+        The names of the columns.
     size : int or None
-        In bytes, where known.
+        The size in bytes; None if it is not known.
     position : int
-        Bytes read so far.
+        The number of bytes read so far.
     """
 
     unit = "line"
@@ -115,37 +118,37 @@ class CsvTable:
     def pieces(
         self, numeric: Sequence[str], others: Sequence[str], n_rows: int | None = None
     ) -> Iterator[Piece]:
-        """Give the rows, in pieces."""
+        """Yield the rows, piece by piece."""
         n_rows = n_rows or rows_per_piece(len(self.columns))
         place_of = {name: place for place, name in enumerate(self.columns)}
         places = [place_of[name] for name in numeric]
         other_places = [place_of[name] for name in others]
-        at_all = False
+        is_empty = True
         rows: list[list[str]] = []
         lines: list[int] = []
         for line, row in self._rows():
             rows.append(row)
             lines.append(line)
             if len(rows) == n_rows:
-                at_all = True
+                is_empty = False
                 yield self._piece(rows, lines, places, other_places)
                 rows, lines = [], []
         if rows:
             yield self._piece(rows, lines, places, other_places)
-        elif not at_all:
+        elif is_empty:
             raise DataFileError(f"{self.name}: there are no rows after the header.")
 
     def _lines(self) -> Iterator[str]:
-        """Give the lines as text; where that fails, their number is known."""
+        """Yield the lines as text, counting them for messages."""
         while raw := self._file.readline(MAX_LINE):
             self._n_lines += 1
             self.position += len(raw)
             if self._n_lines == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
             if b"\0" in raw:
-                raise self._error(self._n_lines, "a NUL byte; this is not a text file.")
+                raise self._error(self._n_lines, "contains a NUL byte; this is not a text file.")
             if len(raw) == MAX_LINE:
-                raise self._error(self._n_lines, f"a line of more than {MAX_LINE} bytes.")
+                raise self._error(self._n_lines, f"has more than {MAX_LINE} bytes.")
             if b"_" in raw:
                 self._has_underscore = True
             try:
@@ -154,7 +157,7 @@ class CsvTable:
                 raise self._error(self._n_lines, "not UTF-8 text.") from None
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Give the rows, each with the line on which it begins."""
+        """Yield the rows, each with the number of its first line."""
         n_columns = len(self.columns)
         while True:
             line = self._n_lines + 1
@@ -209,10 +212,10 @@ class CsvTable:
         return numbers
 
     def _find_wrong(self, rows: list[list[str]], lines: list[int], places: list[int]) -> None:
-        """Raise for the first field that is no number; there may be none."""
+        """Raise for the first field that is not a number, if there is one."""
         for row, line in zip(rows, lines, strict=True):
             for place in places:
-                # Only what float() strips too, so that what it refused is found here.
+                # Strip exactly what float() strips, so that every field it refused is found.
                 field, column = row[place].strip(" \t\n\v\f\r"), self.columns[place]
                 if not field:
                     raise self._error(line, missing(column))
@@ -226,7 +229,7 @@ class CsvTable:
 
 
 class ParquetTable:
-    """A Parquet file, of which pieces are read; see `CsvTable`. Its size is in rows."""
+    """A Parquet file that is read piece by piece, like `CsvTable`. Its size is in rows."""
 
     unit = "row"
 
@@ -238,7 +241,7 @@ class ParquetTable:
         try:
             self._file = parquet.ParquetFile(file)
         except (pyarrow.ArrowException, OSError) as error:
-            raise DataFileError(f"{name}: not a Parquet file ({error}).") from None
+            raise DataFileError(f"{name}: this is not a Parquet file ({error}).") from None
         self.size: int | None = self._file.metadata.num_rows
         self.position = 0
         self.columns = check_columns(list(self._file.schema_arrow.names), name)
@@ -246,7 +249,7 @@ class ParquetTable:
     def pieces(
         self, numeric: Sequence[str], others: Sequence[str], n_rows: int | None = None
     ) -> Iterator[Piece]:
-        """Give the rows, in pieces."""
+        """Yield the rows, piece by piece."""
         import pyarrow
 
         if not self.size:
@@ -263,7 +266,7 @@ class ParquetTable:
                 self.position += batch.num_rows
                 yield Piece(places, numbers, lists)
         except (pyarrow.ArrowException, OSError) as error:
-            raise DataFileError(f"{self.name}: damaged ({error}).") from None
+            raise DataFileError(f"{self.name}: the file is damaged ({error}).") from None
 
     def _column(self, column: Any, name: str) -> NDArray[np.float64]:
         import pyarrow.types as types
@@ -271,7 +274,10 @@ class ParquetTable:
         kind = column.type
         is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
         if not (is_number or types.is_decimal(kind)):
-            raise DataFileError(f"{self.name}: column {name} is of type {kind}, not numbers.")
+            raise DataFileError(
+                f"{self.name}: column {name} has type {kind}, but must be numeric; drop or encode "
+                "it."
+            )
         values = np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), dtype=float)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
@@ -285,7 +291,7 @@ Table = CsvTable | ParquetTable
 
 
 def check_columns(names: list[str], where: str) -> list[str]:
-    """Return the names of columns, which must be there and differ."""
+    """Return the names of the columns; raise if one is empty or occurs twice."""
     if "" in names:
         raise DataFileError(f"{where}: column {names.index('') + 1} has no name.")
     repeated = [name for name, n in Counter(names).items() if n > 1]
@@ -295,18 +301,19 @@ def check_columns(names: list[str], where: str) -> list[str]:
 
 
 def check_names(table: Table, names: Sequence[str]) -> None:
-    """Raise where the table has no such column."""
+    """Raise if the table lacks one of these columns."""
     known = set(table.columns)
     unknown = [name for name in names if name not in known]
     if unknown:
-        shown = ", ".join(map(quoted, unknown[:10])) + (", ..." if len(unknown) > 10 else "")
-        there = ", ".join(table.columns[:10]) + (", ..." if len(table.columns) > 10 else "")
+        lacking = shortened([quoted(name) for name in unknown], 10)
         what = "is no column" if len(unknown) == 1 else "are no columns"
-        raise DataFileError(f"{table.name}: there {what} {shown}; the columns are {there}.")
+        raise DataFileError(
+            f"{table.name}: there {what} {lacking}; the columns are {shortened(table.columns, 10)}."
+        )
 
 
 def is_number(field: str) -> bool:
-    """Whether a text spells a finite number, and nothing that only Python would take."""
+    """Whether a text is a finite number, written without Python's underscores."""
     try:
         return math.isfinite(float(field)) and "_" not in field
     except ValueError:
@@ -314,7 +321,7 @@ def is_number(field: str) -> bool:
 
 
 def missing(column: str) -> str:
-    """The message that a value is not there."""
+    """Return the message that a value is missing."""
     return f"column {column} is empty, and missing values are not allowed; fill or drop them."
 
 

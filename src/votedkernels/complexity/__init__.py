@@ -1,17 +1,28 @@
 """Complexity measures: r_k, a bound on the Rademacher complexity of H_k = {+-K_k(., c)}.
 
-With raw sample weights s_i (they count repetitions), m = sum_i s_i and
-kappa_k^2 the largest K_k(x, x) over rows and centres x:
+With raw sample weights s_i, which count repetitions, m = sum_i s_i, and kappa_k^2 the largest
+K_k(x, x) over all rows and centres x:
 
     trace       kappa_k sqrt(sum_i s_i K_k(x_i, x_i)) / m             positive definite kernels
     dimension   kappa_k^2 sqrt(d_k), d_k the dimension of feature space        polynomials
     local       kappa_k^2 sqrt((2/m) sum_j min(radius, mu_j)), see `local`     positive definite
     empirical   (1/m) E max_c |sum_i sigma_i K_k(x_i, c)|, by Monte Carlo            any kernel
+    stable-rank kappa_k^2 sqrt(s_k^power / m), s_k the stable rank, see `stable_rank`   any kernel
     massart     max_c sqrt(sum_i s_i K_k(x_i, c)^2) sqrt(2 log(2 n_centers)) / m    any kernel
 
-Trace is the paper's Lemma 1. Dimension is its Lemma 2 without the factor 12 sqrt(pi / m), as
-the paper's experiments use it. Massart is the finite-class lemma over the given centres.
-All scale with the kernel: c K has complexity c r_k.
+Trace is the paper's Lemma 1 (see also [1]_). Dimension is its Lemma 2 without the factor
+12 sqrt(pi / m), as in the paper's experiments. Local is the local Rademacher complexity [2]_.
+Massart is the finite-class lemma [3]_ over the given centres. All measures scale with the kernel:
+c K has complexity c r_k.
+
+References
+----------
+.. [1] P. Bartlett, S. Mendelson (2002). Rademacher and Gaussian complexities: risk bounds and
+   structural results. Journal of Machine Learning Research 3.
+.. [2] P. Bartlett, O. Bousquet, S. Mendelson (2005). Local Rademacher complexities. Annals of
+   Statistics 33.
+.. [3] P. Massart (2000). Some applications of concentration inequalities to statistics. Annales de
+   la Faculté des Sciences de Toulouse 9.
 """
 
 from __future__ import annotations
@@ -24,11 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.columns import Gram
+from ..kernels.columns import Columns
 from .base import ComplexityMeasure
 from .empirical import Empirical
 from .formulas import Auto, Dimension, Massart, Trace
 from .local import Local
+from .stable_rank import StableRank
 
 __all__ = [
     "MEASURES",
@@ -37,23 +49,25 @@ __all__ = [
     "Empirical",
     "Local",
     "Massart",
+    "StableRank",
     "Trace",
     "measure_complexities",
 ]
 
 MEASURES: dict[str, type[ComplexityMeasure]] = {
     "auto": Auto,
+    "stable-rank": StableRank,
     "trace": Trace,
     "dimension": Dimension,
     "local": Local,
     "empirical": Empirical,
     "massart": Massart,
 }
-"""The measures by the names that users type."""
+"""The measures by the names that users give."""
 
 
 def resolve_measure(spec: Any) -> ComplexityMeasure:
-    """Return a measure from its name or itself."""
+    """Return the measure for a name; a measure is returned as it is."""
     if isinstance(spec, ComplexityMeasure):
         return spec
     if isinstance(spec, str) and spec in MEASURES:
@@ -64,44 +78,44 @@ def resolve_measure(spec: Any) -> ComplexityMeasure:
     )
 
 
-def measure_complexities(spec: Any, gram: Gram, sample_weight: FloatArray) -> FloatArray:
-    """Return r_k for every kernel; see `measure_with_errors`."""
-    return measure_with_errors(spec, gram, sample_weight)[0]
+def measure_complexities(spec: Any, columns: Columns, sample_weight: FloatArray) -> FloatArray:
+    """Return r_k for each kernel; see `measure_with_errors`."""
+    return measure_with_errors(spec, columns, sample_weight)[0]
 
 
 def measure_with_errors(
-    spec: Any, gram: Gram, sample_weight: FloatArray
+    spec: Any, columns: Columns, sample_weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return r_k for every kernel, and its standard error (0 for formulas).
+    """Return r_k for each kernel, and its standard error (0 for formulas).
 
     Parameters
     ----------
     spec : str, ComplexityMeasure, array of numbers, or list of one measure per family
-    gram : Gram
+    columns : Columns
     sample_weight : array of shape (n_rows,)
-        Raw weights; they count repetitions.
+        Raw weights, which count repetitions.
     """
     if are_numbers(spec):
-        values = _given_complexities(spec, gram)
+        values = _given_complexities(spec, columns)
         return values, np.zeros_like(values)
-    with np.errstate(over="ignore", invalid="ignore"):  # looked for below
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
         parts = [
-            measure.measure_with_errors(gram, f, sample_weight)
-            for f, measure in enumerate(measures_by_family(spec, len(gram.families)))
+            measure.measure_with_errors(columns, f, sample_weight)
+            for f, measure in enumerate(measures_by_family(spec, len(columns.families)))
         ]
     values = np.concatenate([r for r, _ in parts])
     if not np.isfinite(values).all():
         k = int(np.argmin(np.isfinite(values)))
         raise ValueError(
-            f"the complexity of kernel {gram.names[k]} overflows float64: its values reach "
-            f"{gram.largest()[k]:.2g}, and their squares are summed. Scale the kernel (a matrix of "
-            "kernel values: divide it by its largest), or scale X."
+            f"the complexity of kernel {columns.names[k]} overflows float64: its values reach "
+            f"{columns.largest()[k]:.2g}, and their squares are summed. Scale X or the kernel (for "
+            "example, divide a matrix of kernel values by its largest value)."
         )
     return values, np.concatenate([error for _, error in parts])
 
 
 def memory_needed(spec: Any, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
-    """Return the bytes that measuring takes, of those at hand; see `ComplexityMeasure`."""
+    """Return the bytes needed to measure, of ``memory`` available; see `ComplexityMeasure`."""
     if are_numbers(spec):
         return 0
     measures = measures_by_family(spec, len(families))
@@ -111,18 +125,20 @@ def memory_needed(spec: Any, families: Sequence[KernelFamily], n_rows: int, memo
     )
 
 
-def admitted_columns(spec: Any, gram: Gram, sample_weight: FloatArray) -> NDArray[np.bool_] | None:
-    """Return which columns (k, j) the measures let vote; None for all."""
+def admitted_columns(
+    spec: Any, columns: Columns, sample_weight: FloatArray
+) -> NDArray[np.bool_] | None:
+    """Return which columns (k, j) may vote according to the measures; None for all."""
     if are_numbers(spec):
         return None
     masks = [
-        measure.admits(gram, f, sample_weight)
-        for f, measure in enumerate(measures_by_family(spec, len(gram.families)))
+        measure.admits(columns, f, sample_weight)
+        for f, measure in enumerate(measures_by_family(spec, len(columns.families)))
     ]
     if all(mask is None for mask in masks):
         return None
     return np.concatenate([
-        np.ones((gram.families[f].n_kernels, gram.n_centers), bool) if mask is None else mask
+        np.ones((columns.families[f].n_kernels, columns.n_centers), bool) if mask is None else mask
         for f, mask in enumerate(masks)
     ])  # fmt: skip
 
@@ -140,18 +156,18 @@ def measures_by_family(spec: Any, n_families: int) -> list[ComplexityMeasure]:
 
 
 def are_numbers(spec: Any) -> bool:
-    """Whether complexities are given as numbers, one per kernel."""
+    """Whether the complexities are given as numbers, one per kernel."""
     if isinstance(spec, np.ndarray):
         return True
     return isinstance(spec, Sequence) and len(spec) > 0 and all(isinstance(r, Real) for r in spec)
 
 
-def _given_complexities(spec: Any, gram: Gram) -> FloatArray:
+def _given_complexities(spec: Any, columns: Columns) -> FloatArray:
     values = np.asarray(spec, dtype=np.float64)
-    if values.shape != (gram.n_kernels,):
+    if values.shape != (columns.n_kernels,):
         raise ValueError(
-            f"complexity has shape {values.shape}, but there are {gram.n_kernels} kernels "
-            f"({gram.names[0]} ... {gram.names[-1]}); give one number per kernel."
+            f"complexity has shape {values.shape}, but there are {columns.n_kernels} kernels "
+            f"({columns.names[0]} ... {columns.names[-1]}); give one number per kernel."
         )
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError("complexity must hold finite numbers >= 0.")

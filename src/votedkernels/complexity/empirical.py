@@ -1,4 +1,4 @@
-"""The empirical Rademacher complexity itself, by Monte Carlo over signs."""
+"""The empirical Rademacher complexity itself, by Monte Carlo over random signs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from numbers import Integral
 import numpy as np
 
 from ..kernels.base import FloatArray, in_moderate_units
-from ..kernels.columns import Gram
+from ..kernels.columns import Columns
 from .base import ComplexityMeasure
 
-#: Sums of more signs than this are drawn from the normal distribution, their limit.
+#: Sums of more signs than this are drawn from their limit, the normal distribution.
 MOST_SIGNS = 2.0**53
 
 
 class Empirical(ComplexityMeasure):
     """Mean over random signs of ``max_c |sum_i sigma_i K(x_i, c)| / m``, for any kernel.
 
-    A sample that stands for s equal ones gets the sum of s signs. The maximum is over the given
-    centres: where these are the training rows, the result is a good penalty but no term of a
-    bound.
+    A sample of weight s gets the sum of s signs. The maximum is over the given centres. If these
+    are the training rows, the result is a good penalty but not a valid term of a bound.
 
     Parameters
     ----------
     n_draws : int, default=64
-        Sign vectors drawn. Half the error takes four times as many.
+        Number of sign vectors. Four times as many halve the error.
     random_state : int, default=0
         Seed of the signs.
     """
@@ -34,14 +33,14 @@ class Empirical(ComplexityMeasure):
         self.random_state = random_state
 
     def measure_with_errors(
-        self, gram: Gram, f: int, sample_weight: FloatArray
+        self, columns: Columns, f: int, sample_weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the means over the draws and their standard errors."""
         if not isinstance(self.n_draws, Integral) or self.n_draws < 2:
             raise ValueError(f"n_draws of Empirical must be an integer >= 2, got {self.n_draws!r}.")
         weights, root = in_moderate_units(sample_weight)
         signs = draw_signs(sample_weight, int(self.n_draws), self.random_state) / root
-        suprema = gram.suprema(signs, f) / weights.sum() / root
+        suprema = columns.at_hand().suprema(signs, f) / weights.sum() / root
         error = suprema.std(axis=1, ddof=1) / np.sqrt(self.n_draws)
         return suprema.mean(axis=1), np.asarray(error)
 
@@ -49,8 +48,9 @@ class Empirical(ComplexityMeasure):
 def draw_signs(sample_weight: FloatArray, n_draws: int, random_state: int) -> FloatArray:
     """Return sums of s_i random signs, shape (n_draws, n_samples).
 
-    Whole parts of a weight count signs; what is left over scales one more, so that the variance
-    is always s_i. Sums of very many signs are normal for all that double precision can tell.
+    The integer part of a weight is the number of signs; the fractional part scales one more sign,
+    so that the variance is always s_i. For very large weights, the sum is drawn from the normal
+    distribution, which it equals in double precision.
     """
     random = np.random.default_rng(random_state)
     huge = sample_weight > MOST_SIGNS

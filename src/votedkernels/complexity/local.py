@@ -2,10 +2,17 @@
 
     psi_k(rho) = sqrt((2 / m) sum_j min(rho, mu_j)),     r_k = kappa_k^2 psi_k(rho)
 
-with mu_j the eigenvalues of D^1/2 K_k D^1/2 / (kappa_k^2 m), D the diagonal of the sample
-weights and m their sum. Without a radius (rho = inf) the sum is a trace, and r_k is sqrt(2)
-times the trace bound. psi(rho) / sqrt(rho) decreases, so psi(rho) = rho has one positive
-solution, the fixed point.
+with mu_j the eigenvalues of D^1/2 K_k D^1/2 / (kappa_k^2 m), D the diagonal matrix of the sample
+weights, and m their sum [1]_. Without a radius (rho = inf) the sum is a trace, and r_k is sqrt(2)
+times the trace bound. psi(rho) / sqrt(rho) decreases, so psi(rho) = rho has exactly one positive
+solution, the fixed point [2]_.
+
+References
+----------
+.. [1] S. Mendelson (2003). On the performance of kernel classes. Journal of Machine Learning
+   Research 4.
+.. [2] P. Bartlett, O. Bousquet, S. Mendelson (2005). Local Rademacher complexities. Annals of
+   Statistics 33.
 """
 
 from __future__ import annotations
@@ -18,12 +25,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..kernels.base import FloatArray, KernelFamily, in_moderate_units, take_rows
-from ..kernels.columns import Gram
+from ..kernels.columns import Columns
 from .base import ComplexityMeasure, positive_range
 
-#: Rows up to which all eigenvalues are computed.
+#: Up to this many rows, all eigenvalues are computed.
 EXACT_ROWS = 2000
-#: Beyond that, so many subsamples of so many rows stand for the whole.
+#: Beyond that, the spectrum is estimated from this many subsamples of this many rows.
 N_SUBSAMPLES = 4
 SUBSAMPLE_ROWS = 1000
 
@@ -31,22 +38,22 @@ SUBSAMPLE_ROWS = 1000
 class Local(ComplexityMeasure):
     """Local Rademacher complexity, for positive definite kernels.
 
-    It tells kernels apart that trace cannot (all Gaussians have the same trace): a kernel whose
-    spectrum falls fast is simpler. Spectra of more than 2,000 rows are estimated from four
-    random subsamples of 1,000, and the standard error over these is reported; it does not see
-    that eigenvalues below 1/1,000 of the largest possible are lost, which matters for radii below
-    0.001 only. Spectra of 1,001 to 2,000 rows are estimated in the same way where ``memory_limit``
-    leaves no room for their matrices (96 MB for 2,000 rows): the number of rows is part of what is
-    measured, so that such a limit changes the penalties.
+    It distinguishes kernels that have the same trace, such as all Gaussians: a kernel whose
+    spectrum decays fast is simpler. With more than 2,000 rows, the spectrum is estimated from four
+    random subsamples of 1,000 rows, and the standard error over these is reported. That error does
+    not include the loss of eigenvalues below 1/1,000 of the largest possible, which matters only
+    for radii below 0.001. With 1,001 to 2,000 rows, the spectrum is estimated in the same way if
+    ``memory_limit`` leaves no room for the matrices (96 MB for 2,000 rows). The result depends on
+    the number of rows, so such a limit changes the penalties.
 
     Parameters
     ----------
     radius : float, "fixed-point" or sequence of float, default="fixed-point"
         On the scale of K / kappa^2. A sequence has one radius per member of the family.
     filter : bool, default=False
-        Let only those columns vote that the class of this radius holds: those with
-        mean_i (K(x_i, c) / kappa^2)^2 <= radius. Without it, the complexity is a penalty and
-        no guarantee.
+        Let only those columns vote that belong to the class of this radius: those with
+        mean_i (K(x_i, c) / kappa^2)^2 <= radius. Without it, the complexity is only a penalty, not
+        part of a guarantee.
     random_state : int, default=0
         Seed of the subsamples.
     """
@@ -59,52 +66,54 @@ class Local(ComplexityMeasure):
         self.random_state = random_state
 
     def measure_with_errors(
-        self, gram: Gram, f: int, sample_weight: FloatArray
+        self, columns: Columns, f: int, sample_weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return kappa^2 psi(radius) and its standard error."""
-        estimates = self._estimates(gram, f, sample_weight)
+        estimates = self._estimates(columns, f, sample_weight)
         values = estimates.mean(axis=0)
         if len(estimates) == 1:
             return values, np.zeros_like(values)
         return values, estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
 
     def memory_needed(self, family: KernelFamily, n_rows: int, memory: int) -> int:
-        """Return the bytes of three matrices of all rows, or of a subsample where there is no room.
+        """Return the bytes of three matrices: the base, a member, and LAPACK's work on it.
 
-        These are the base, a member, and what LAPACK makes of it.
+        They have all rows, or those of a subsample if there is no room for all.
         """
         everyone = _spectrum_bytes(family, n_rows)
         if n_rows <= SUBSAMPLE_ROWS or (n_rows <= EXACT_ROWS and everyone <= memory):
             return everyone
         return _spectrum_bytes(family, SUBSAMPLE_ROWS)
 
-    def admits(self, gram: Gram, f: int, sample_weight: FloatArray) -> NDArray[np.bool_] | None:
-        """Return the columns in the class of this radius, if ``filter`` asks for them."""
+    def admits(
+        self, columns: Columns, f: int, sample_weight: FloatArray
+    ) -> NDArray[np.bool_] | None:
+        """Return which columns belong to the class of this radius; None without ``filter``."""
         if not self.filter:
             return None
         weights, _ = in_moderate_units(sample_weight)
-        kappa_squared, _ = positive_range(gram, f, weights, measure="local")
-        size = gram.squares(weights, f) / weights.sum()
+        kappa_squared, _ = positive_range(columns, f, weights, measure="local")
+        size = columns.at_hand().squares(weights, f) / weights.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
             size = np.nan_to_num(size / kappa_squared[:, None] ** 2)
-        radii = self._radii(gram.families[f].n_kernels)
+        radii = self._radii(columns.families[f].n_kernels)
         if radii is None:  # the fixed point is psi(rho) = r / kappa^2 itself
             with np.errstate(invalid="ignore", divide="ignore"):
-                radii = self.measure(gram, f, sample_weight) / kappa_squared
+                radii = self.measure(columns, f, sample_weight) / kappa_squared
         return np.asarray(size <= np.nan_to_num(radii)[:, None])
 
-    def _estimates(self, gram: Gram, f: int, sample_weight: FloatArray) -> FloatArray:
-        """Return kappa^2 psi by member, a row for each subsample."""
+    def _estimates(self, columns: Columns, f: int, sample_weight: FloatArray) -> FloatArray:
+        """Return kappa^2 psi, one row per subsample and one column per member."""
         weights, _ = in_moderate_units(sample_weight)
-        kappa_squared, _ = positive_range(gram, f, weights, measure="local")
+        kappa_squared, _ = positive_range(columns, f, weights, measure="local")
         m = float(sample_weight.sum())
         radii = self._radii(len(kappa_squared))
         random = np.random.default_rng(self.random_state)
         out = []
-        needed = _spectrum_bytes(gram.families[f], gram.n_rows)
-        memory = gram.memory_left + gram.block_memory
-        for rows in subsamples(gram.n_rows, random, fits=needed <= memory):
-            spectra = family_spectra(gram, f, rows, sample_weight[rows], kappa_squared)
+        needed = _spectrum_bytes(columns.families[f], columns.n_rows)
+        memory = columns.budget.memory + columns.budget.block_memory
+        for rows in subsamples(columns.n_rows, random, fits=needed <= memory):
+            spectra = family_spectra(columns, f, rows, sample_weight[rows], kappa_squared)
             out.append([
                 kappa_squared[k] * (fixed_point(mu, m) if radii is None else psi(radii[k], mu, m))
                 for k, mu in enumerate(spectra)
@@ -112,7 +121,7 @@ class Local(ComplexityMeasure):
         return np.array(out)
 
     def _radii(self, n_kernels: int) -> FloatArray | None:
-        """Return one radius per member; None for the fixed points."""
+        """Return one radius per member; None for fixed points."""
         if isinstance(self.radius, str):
             if self.radius != "fixed-point":
                 raise ValueError(
@@ -138,7 +147,7 @@ def _spectrum_bytes(family: KernelFamily, n_rows: int) -> int:
 def subsamples(
     n_rows: int, random: np.random.Generator, *, fits: bool = True
 ) -> list[NDArray[np.intp]]:
-    """Return the rows of each subsample: all if they fit in memory, or some thousands at random."""
+    """Return the rows of each subsample: all rows if they fit, or random ones."""
     if n_rows <= SUBSAMPLE_ROWS or (n_rows <= EXACT_ROWS and fits):
         return [np.arange(n_rows)]
     return [
@@ -147,15 +156,16 @@ def subsamples(
 
 
 def family_spectra(
-    gram: Gram, f: int, rows: NDArray[np.intp], weights: FloatArray, kappa_squared: FloatArray
+    columns: Columns, f: int, rows: NDArray[np.intp], weights: FloatArray, kappa_squared: FloatArray
 ) -> list[FloatArray]:
-    """Return the eigenvalues mu_j of each member on some rows, the largest first."""
-    family = gram.families[f]
-    base = family.base(take_rows(gram.X, rows), take_rows(gram.itself, rows))
+    """Return the eigenvalues mu_j of each member on some rows, largest first."""
+    family = columns.families[f]
+    local = columns.at_hand()
+    base = family.base(take_rows(local.X, rows), take_rows(local.itself, rows))
     root = np.sqrt(weights / weights.sum())
     spectra = []
     for k in range(family.n_kernels):
-        gram.check_time()
+        columns.budget.check_time()
         if kappa_squared[k] == 0:
             spectra.append(np.zeros(len(rows)))
             continue
@@ -173,15 +183,15 @@ def psi(radius: float, spectrum: FloatArray, m: float) -> float:
 
 
 def fixed_point(spectrum: FloatArray, m: float) -> float:
-    """Return the radius > 0 with psi(radius) = radius (0 for a kernel that is 0).
+    """Return the radius > 0 with psi(radius) = radius; 0 if the kernel is 0.
 
-    With k eigenvalues above it, radius^2 = (2 / m) (k radius + the sum of the others): a
-    quadratic equation, whose solution must lie between eigenvalues k and k + 1.
+    With k eigenvalues above it, radius^2 = (2 / m) (k radius + the sum of the others). The solution
+    of this quadratic equation must be between eigenvalues k and k + 1.
     """
     descending = np.sort(spectrum)[::-1]
     tails = np.append(np.cumsum(descending[::-1])[::-1], 0.0)
     count = np.arange(len(descending) + 1)
-    with np.errstate(over="ignore"):  # of radii that are too large for their place anyway
+    with np.errstate(over="ignore"):  # of radii that are not the solution
         radius = count / m + np.sqrt((count / m) ** 2 + 2.0 * np.maximum(tails, 0.0) / m)
-    below = np.append(descending, 0.0)  # the largest of the others must not exceed it
+    below = np.append(descending, 0.0)  # the radius must not be smaller than the next eigenvalue
     return float(radius[np.flatnonzero(below <= radius)[0]])

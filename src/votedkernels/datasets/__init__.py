@@ -1,9 +1,9 @@
-"""Real data sets, and a generator, to try the classifiers on.
+"""Real data sets and a generator, to try the classifiers on.
 
-Two sets and the generator need no network: `load_ionosphere`, `load_breastcancer`,
-`make_waveform`. `load` gives any of the eleven data sets of the paper by name.
+Two data sets and the generator need no network: `load_ionosphere`, `load_breastcancer` and
+`make_waveform`. `load` returns any of the paper's eleven data sets by name.
 
-The labels are -1 and +1; +1 is what one looks for (a malignant sample, a good radar return).
+Labels are -1 and +1; +1 is the class of interest (a malignant sample, a good radar return).
 """
 
 from votedkernels.datasets.bundled import load_breastcancer, load_ionosphere

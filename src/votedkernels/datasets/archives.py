@@ -1,7 +1,7 @@
-"""Take one file out of a downloaded archive, in memory and with bounds.
+"""Read one file of a downloaded archive, in memory and with limits on its size.
 
-Nothing is ever unpacked to disk, so no member can land anywhere; archives with members that would
-leave their folder, or with links, are refused all the same, because no honest one has them.
+Nothing is unpacked to disk, so no member can be written to an unexpected place. Archives with links
+or with members outside their folder are refused all the same, because no honest archive has them.
 """
 
 import io
@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from votedkernels.datasets.reading import MAX_BYTES
 from votedkernels.exceptions import DataFileError
 
-# What zipfile raises for archives that are damaged (ValueError: a directory that points before the
-# file), encrypted, or compressed in a way it does not know (both RuntimeError).
+# What zipfile raises for archives that are damaged (ValueError if the directory points before the
+# file), encrypted, or compressed by an unknown method (RuntimeError for both).
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -28,11 +28,11 @@ _DAMAGED = (
 
 MAX_MEMBERS = 1000
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_CLEAR = 256  # the code of compress(1) that empties the table
+_CLEAR = 256  # the code by which compress(1) empties the table
 
 
 def read_member(archive: bytes, name: str, where: str) -> bytes:
-    """The bytes of the file ``name``, or ``name.Z`` uncompressed, in any folder of a ZIP archive.
+    """Return the content of the file ``name``, or of ``name.Z``, in any folder of a ZIP archive.
 
     Parameters
     ----------
@@ -43,20 +43,20 @@ def read_member(archive: bytes, name: str, where: str) -> bytes:
         The name of the file, without folders.
 
     where : str
-        What to call the archive in messages.
+        What error messages call the archive.
     """
-    # Each takes memory before any can be looked at; the archives of the catalogue have under 20.
+    # zipfile reads all entries into memory first; the archives of the catalogue have under 20.
     if archive.count(b"PK\x01\x02") > MAX_MEMBERS:
-        raise DataFileError(f"{where}: more than {MAX_MEMBERS} members.")
+        raise DataFileError(f"{where}: the archive has more than {MAX_MEMBERS} members.")
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             member = _find(opened.infolist(), name, where)
             with opened.open(member) as file:
-                content = file.read(MAX_BYTES + 1)  # the size in the directory may be a lie
+                content = file.read(MAX_BYTES + 1)  # the size in the directory may be wrong
     except DataFileError:
         raise
     except _DAMAGED as error:
-        raise DataFileError(f"{where}: not a ZIP archive that can be read ({error}).") from error
+        raise DataFileError(f"{where}: this is not a readable ZIP archive ({error}).") from error
     inside = f"{where}, {name}"
     if len(content) > MAX_BYTES:
         raise DataFileError(f"{inside}: more than {MAX_BYTES} bytes, uncompressed.")
@@ -64,13 +64,14 @@ def read_member(archive: bytes, name: str, where: str) -> bytes:
 
 
 def uncompress(data: bytes, where: str) -> bytes:
-    """Undo compress(1), the LZW of the ``.Z`` files.
+    """Undo compress(1), which writes ``.Z`` files by the LZW method.
 
-    Codes grow from 9 bits to a maximum that the third byte tells, whenever the table is full. They
-    are written in groups of eight; where the width changes, the rest of the group is padding.
+    Codes have 9 bits at first, and one more whenever the table is full, up to the maximum in the
+    third byte. They are written in groups of eight; if the width changes, the rest of the group is
+    padding.
     """
     if data[:2] != b"\x1f\x9d" or len(data) < 3 or not 9 <= data[2] & 0x1F <= 16:
-        raise DataFileError(f"{where}: not a file of compress(1).")
+        raise DataFileError(f"{where}: this is not a file written by compress(1).")
     max_width, has_clear = data[2] & 0x1F, bool(data[2] & 0x80)
     first_free = _CLEAR + 1 if has_clear else _CLEAR
     body, end = data[3:], 8 * (len(data) - 3)
@@ -89,9 +90,9 @@ def uncompress(data: bytes, where: str) -> bytes:
         if code < len(table):
             piece = table[code]
         elif code == len(table) and previous:
-            piece = previous + previous[:1]  # the entry that this very code completes
+            piece = previous + previous[:1]  # the entry that this code completes
         else:
-            raise DataFileError(f"{where}: damaged, a code before its time at bit {position}.")
+            raise DataFileError(f"{where}: damaged, an undefined code before bit {position}.")
         if previous and len(table) < 1 << max_width:
             table.append(previous + piece[:1])
         previous = piece
@@ -110,25 +111,27 @@ def _fresh(first_free: int) -> list[bytes]:
 
 
 def _group_end(group: int, position: int, width: int) -> int:
-    """The end of the group of eight codes, counted from the bit ``group``, that is being read."""
+    """Return the end of the current group of eight codes; groups start at the bit ``group``."""
     return group - (group - position) // (8 * width) * (8 * width)
 
 
 def _find(members: list[zipfile.ZipInfo], name: str, where: str) -> zipfile.ZipInfo:
     for member in members:
         parts = member.filename.replace("\\", "/").split("/")
-        if not parts[0] or ":" in parts[0] or ".." in parts:  # absolute, of a drive, or upwards
-            raise DataFileError(f"{where}: the member {member.filename!r} leaves its folder.")
+        if not parts[0] or ":" in parts[0] or ".." in parts:  # absolute, on a drive, or upwards
+            raise DataFileError(f"{where}: the member {member.filename!r} is outside its folder.")
         mode = member.external_attr >> 16
         if stat.S_ISLNK(mode):
             raise DataFileError(f"{where}: the member {member.filename!r} is a link.")
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise DataFileError(f"{where}: the member {member.filename!r} is no file or folder.")
+            raise DataFileError(
+                f"{where}: the member {member.filename!r} is neither a file nor a folder."
+            )
     found = [m for m in members if PurePosixPath(m.filename).name in (name, f"{name}.Z")]
     if len(found) != 1:
-        raise DataFileError(f"{where}: there are {len(found)} files {name}, not one.")
+        raise DataFileError(f"{where}: there are {len(found)} files named {name}, not one.")
     if found[0].compress_type not in _METHODS:
-        raise DataFileError(f"{where}, {name}: packed in a way that is not read here.")
+        raise DataFileError(f"{where}, {name}: compressed by an unsupported method.")
     if found[0].file_size > MAX_BYTES:
         raise DataFileError(f"{where}, {name}: more than {MAX_BYTES} bytes.")
     return found[0]

@@ -1,7 +1,7 @@
 """The two data sets that come with the package.
 
-Their files have names of classes in the last column; where the rows come from is told in
-``data/README.md`` beside them.
+The last column of their files is the name of the class. ``data/README.md`` says where the rows
+come from.
 """
 
 import csv
@@ -16,7 +16,7 @@ TARGET_NAMES = {"breastcancer": ("benign", "malignant"), "ionosphere": ("bad", "
 
 
 def load_ionosphere(*, return_X_y: bool = False) -> Any:
-    """Load the ionosphere data: radar returns that do or do not show structure.
+    """Load the ionosphere data: radar returns with or without evidence of structure.
 
     =================   ==============
     Classes                          2
@@ -55,9 +55,9 @@ def load_ionosphere(*, return_X_y: bool = False) -> Any:
 
 
 def load_breastcancer(*, return_X_y: bool = False, drop_incomplete: bool = True) -> Any:
-    """Load the original Wisconsin breast cancer data: nine grades given to cells.
+    """Load the original Wisconsin breast cancer data: nine grades of cell samples.
 
-    These are the 699 cases of 1992, not the 569 of 1995 that scikit-learn carries.
+    These are the 699 cases of 1992, not the 569 cases of 1995 that scikit-learn includes.
 
     =================   ==============
     Classes                          2
@@ -72,7 +72,7 @@ def load_breastcancer(*, return_X_y: bool = False, drop_incomplete: bool = True)
         If True, return ``(X, y)`` instead of a Bunch.
 
     drop_incomplete : bool, default=True
-        Leave out the 16 rows whose ``bare_nuclei`` is missing. If False, the value is NaN.
+        Leave out the 16 rows in which ``bare_nuclei`` is missing. If False, the value is NaN.
 
     Returns
     -------
@@ -99,12 +99,12 @@ def load_breastcancer(*, return_X_y: bool = False, drop_incomplete: bool = True)
 
 
 def bundled_file(name: str) -> Traversable:
-    """The file of one of the data sets of this module."""
+    """Return the file of a bundled data set."""
     return _folder() / f"{name}.csv"
 
 
 def read_bundled(name: str) -> Bunch:
-    """Read the file of a bundled data set: a header, the features, and last the class's name."""
+    """Read the file of a bundled data set: a header, the features, and the class name last."""
     text = bundled_file(name).read_text(encoding="utf-8")
     header, *rows = csv.reader(text.splitlines())
     values = [[float(field) if field else np.nan for field in row[:-1]] for row in rows]

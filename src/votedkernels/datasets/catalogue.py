@@ -1,4 +1,4 @@
-"""What is known of the eleven data sets of the paper's experiments, whoever holds the files."""
+"""Facts about the eleven data sets of the paper's experiments."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,18 @@ _CC_BY = "CC BY 4.0"
 
 @dataclass(frozen=True)
 class DataSet:
-    """The facts of one data set.
+    """Facts about one data set.
 
     Parameters
     ----------
     name : str
-        The name in this package, and of its file.
+        The name in this package, which is also the name of the file.
 
     title : str
-        What the repository calls it.
+        The title in the repository that publishes it.
 
     about : str
-        What a row is, and what was left out or changed against the original.
+        What a row is, and how the data differ from the original.
 
     feature_names : tuple of str
         The names of the features, in order.
@@ -31,16 +31,16 @@ class DataSet:
         The number of rows of class -1 and of class +1.
 
     content_sha256 : str
-        The hash of the values, as :func:`votedkernels.datasets.reading.content_hash` takes it.
+        The hash of the values, computed by :func:`votedkernels.datasets.reading.content_hash`.
 
     licence : str
         The licence of the data.
 
     citation : str
-        Whom to cite.
+        What to cite.
 
     address : str or None
-        Where the original is published; None where it is not.
+        Where the original is published; None if it is not published.
     """
 
     name: str
@@ -66,7 +66,7 @@ class DataSet:
         return len(self.feature_names)
 
     def description(self) -> str:
-        """All of it in a few lines, for the ``DESCR`` of a Bunch.
+        """Return all facts as text, for the ``DESCR`` of a Bunch.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class DataSet:
             f"{self.n_positive} {positive} (+1), {self.n_negative} {negative} (-1). "
             "Nothing is imputed and nothing is scaled.\n\n"
             f"Licence: {self.licence}\nPlease cite: {self.citation}\n"
-            f"Original: {self.address or 'not published at a lasting address'}\n"
+            f"Original: {self.address or 'not published at a permanent address'}\n"
         )
 
 

@@ -1,7 +1,7 @@
-"""Download the originals, and keep them in the one format of this package.
+"""Download the originals and store them in the format of this package.
 
-What arrives is held in memory until it is known, by its content, to be the data set; only then is
-a file written, into the user's cache and nowhere else.
+A download is kept in memory until its content has been checked. Only then is a file written, to the
+user's cache and nowhere else.
 """
 
 import io
@@ -16,13 +16,13 @@ from votedkernels.datasets.reading import MAX_BYTES, Samples, check_content, wri
 from votedkernels.exceptions import DataFileError, DownloadError, DownloadTooLarge
 
 MIRROR = "VOTEDKERNELS_MIRROR"
-"""The environment variable that names a host to ask instead of the ones in the catalogue."""
+"""The environment variable with the host to use instead of those in the catalogue."""
 
 _TIMEOUT = 30  # seconds without a byte
 
 
 def cache_folder() -> Path | None:
-    """The folder of downloaded data, or None without pooch, which knows where it is."""
+    """Return the folder of downloaded data; None if pooch, which knows it, is not installed."""
     try:
         import pooch
     except ModuleNotFoundError:
@@ -31,7 +31,7 @@ def cache_folder() -> Path | None:
 
 
 def fetch(facts: DataSet) -> Samples:
-    """Download a data set that has an address, check it, and put it into the cache."""
+    """Download a data set that has an address, check it, and store it in the cache."""
     folder = cache_folder()
     if folder is None:
         raise DownloadError(
@@ -45,14 +45,14 @@ def fetch(facts: DataSet) -> Samples:
 
 
 def address_of(facts: DataSet) -> str:
-    """Where to ask for a data set: its address, or the same path of the mirror."""
+    """Return where to download a data set: its address, or the same path on the mirror."""
     assert facts.address is not None
     mirror = os.environ.get(MIRROR)
     return mirror.rstrip("/") + urlsplit(facts.address).path if mirror else facts.address
 
 
 def _download(address: str, name: str) -> bytes:
-    # Imported with pooch, which needs it; both are slow to import, and most calls need neither.
+    # Both are slow to import, and most calls need neither. pooch depends on requests.
     import pooch
     import requests
 
@@ -64,12 +64,12 @@ def _download(address: str, name: str) -> bytes:
             f"could not download the {name} data from {address}: {_reason(error)}."
         ) from error
     except DownloadTooLarge:
-        raise DataFileError(f"{address}: more than {MAX_BYTES} bytes.") from None
+        raise DataFileError(f"{address}: the download has more than {MAX_BYTES} bytes.") from None
     return received.getvalue()
 
 
 class _Bounded(io.BytesIO):
-    """Memory that refuses to grow beyond the largest file we read."""
+    """A buffer that refuses to grow beyond `MAX_BYTES`."""
 
     def write(self, data: Any) -> int:
         if self.tell() + len(data) > MAX_BYTES:
@@ -78,7 +78,7 @@ class _Bounded(io.BytesIO):
 
 
 def _reason(error: Any) -> str:
-    """Why a request failed, in a few words: the library's own have many."""
+    """Say in a few words why a request failed."""
     import requests
 
     if error.response is not None:

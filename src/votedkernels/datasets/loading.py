@@ -1,7 +1,7 @@
-"""Load any of the data sets of the paper, from wherever it is.
+"""Load the paper's data sets by name.
 
-A data set is one file, ``<name>.csv`` or ``<name>.csv.gz``. The folders are searched in the order
-of `folders`; then come the files of the package itself, then the network.
+A data set is one file, ``<name>.csv`` or ``<name>.csv.gz``. It is searched for in the folders that
+`folders` yields, then in the package, then on the network.
 """
 
 import os
@@ -33,30 +33,25 @@ def load(
 ) -> Any:
     """Load one of the eleven data sets of the paper's experiments.
 
-    The file ``<name>.csv`` or ``<name>.csv.gz`` is searched in ``data_dir``, in the folder that
-    the environment variable ``VOTEDKERNELS_DATA`` names, in the user's cache, and in the package,
-    which has breastcancer and ionosphere. The format is a header, numeric features, and last a
-    column ``target`` of -1 and 1; an empty field is a missing value. Wherever the data come from,
-    the values must be those of the catalogue, or loading fails.
+    The file ``<name>.csv`` or ``<name>.csv.gz`` is searched for in ``data_dir``, in the folder
+    named by the environment variable ``VOTEDKERNELS_DATA``, in the user's cache, and in the
+    package (breastcancer and ionosphere). It has a header, numeric features, and a last column
+    ``target`` of -1 and 1; an empty field is a missing value. Its values must be those of the
+    catalogue.
 
     Parameters
     ----------
     name : str
         One of breastcancer, climate, diabetes, german, ionosphere, musk, ocr49, phishing,
         retinopathy, vertebral, waveform01.
-
     data_dir : path-like, default=None
         The folder to search first.
-
     download : bool, default=True
-        Whether to download what is not found, which needs pooch
-        (``pip install votedkernels[cli]``), and to keep it in the user's cache. There is no
-        public address for ocr49.
-
+        Whether to download a missing data set to the user's cache. This needs pooch
+        (``pip install votedkernels[cli]``). There is no public address for ocr49.
     drop_incomplete : bool, default=True
-        Leave out the rows with a missing value, of which only breastcancer has any (16 of 699).
-        If False, such a value is NaN.
-
+        Leave out rows with a missing value; only breastcancer has any (16 of 699). If False,
+        missing values are NaN.
     return_X_y : bool, default=False
         If True, return ``(X, y)`` instead of a Bunch.
 
@@ -69,10 +64,9 @@ def load(
     Raises
     ------
     DataFileError
-        If a file is not in the format, or has other values than it should.
-
+        If a file has the wrong format or the wrong values.
     DataNotFoundError
-        If the data are not here and are not to be, or cannot be, downloaded.
+        If the data are not on this machine and cannot, or must not, be downloaded.
 
     Examples
     --------
@@ -85,17 +79,7 @@ def load(
     if drop_incomplete:
         complete = ~np.isnan(X).any(axis=1)
         X, y = X[complete], y[complete]
-    if return_X_y:
-        return X, y
-    return Bunch(
-        data=X,
-        target=y,
-        feature_names=list(facts.feature_names),
-        target_names=np.array(facts.target_names),
-        DESCR=facts.description(),
-        licence=facts.licence,
-        citation=facts.citation,
-    )
+    return (X, y) if return_X_y else _as_bunch(X, y, facts)
 
 
 def locate(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Path | None:
@@ -112,7 +96,7 @@ def locate(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Path
     Returns
     -------
     path : Path or None
-        None where the data set would have to be downloaded.
+        None if the data set would have to be downloaded.
     """
     facts = known(name)
     found = _search(facts.name, data_dir)
@@ -122,24 +106,38 @@ def locate(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Path
 
 
 def known(name: str) -> DataSet:
-    """The catalogue's entry of this name."""
+    """Return the catalogue's entry of this name."""
     if name not in CATALOGUE:
-        raise ValueError(f"there is no data set {name!r}; there are {', '.join(CATALOGUE)}.")
+        raise ValueError(f"there is no data set {name!r}; use one of {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 
 
 def folders(data_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The folders to search, in order; those that the user named must exist."""
+    """Yield the folders to search, in order; raise if one that the user named does not exist."""
     for source, folder in (("data_dir", data_dir), (VARIABLE, os.environ.get(VARIABLE))):
         if folder is None or folder == "":
             continue
         path = Path(folder).expanduser()
         if not path.is_dir():
-            raise NotADirectoryError(f"{source} is {str(folder)!r}, which is not a folder.")
+            raise NotADirectoryError(
+                f"{source} is {str(folder)!r}, which is not a folder; name an existing one."
+            )
         yield path
     cache = cache_folder()
     if cache is not None:
         yield cache
+
+
+def _as_bunch(X: NDArray[np.float64], y: NDArray[np.int64], facts: DataSet) -> Bunch:
+    return Bunch(
+        data=X,
+        target=y,
+        feature_names=list(facts.feature_names),
+        target_names=np.array(facts.target_names),
+        DESCR=facts.description(),
+        licence=facts.licence,
+        citation=facts.citation,
+    )
 
 
 def _samples(
@@ -157,8 +155,8 @@ def _samples(
         fetched = fetch(facts)
         return fetched.X, fetched.y
     raise DataNotFoundError(
-        f"the {facts.name} data are not here: {_why_not(facts)} Put {facts.name}.csv into a "
-        f"folder and name it by data_dir or by the environment variable {VARIABLE}."
+        f"the {facts.name} data are not on this machine: {_why_not(facts)} Put {facts.name}.csv "
+        f"into a folder, and name the folder with data_dir or the environment variable {VARIABLE}."
     )
 
 

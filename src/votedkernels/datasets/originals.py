@@ -1,6 +1,6 @@
 """Read the files in which the data sets were published.
 
-All of them are tables with the class in the last column; an `Original` tells how they differ.
+All are tables with the class in the last column; an `Original` says how they differ.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,19 +21,19 @@ class Original:
     Parameters
     ----------
     labels : mapping of str to int or None
-        The sign of each class, by how it is spelt; rows of a class that is None are left out.
+        The sign of each class, by its name in the file; rows of a class with None are left out.
 
     member : str or None
-        The file in the archive, ``.Z`` or not; None where the download is the table itself.
+        The file in the archive, with or without ``.Z``; None if the download is the table itself.
 
     separator : str or None
-        What is between two fields; None is any white space.
+        What separates two fields; None is any white space.
 
     n_ids : int
-        The number of leading columns that name a row and are left out.
+        The number of leading columns that identify a row; they are left out.
 
     n_header : int
-        The number of lines before the rows; of ARFF files all up to ``@data`` are skipped.
+        The number of lines before the rows; in ARFF files all lines up to ``@data`` are skipped.
     """
 
     labels: Mapping[str, int | None]
@@ -55,11 +55,11 @@ ORIGINALS = {
     "vertebral": Original({"Normal": -1, "Abnormal": 1}, "column_2C_weka.arff"),
     "waveform01": Original({"0": -1, "1": 1, "2": None}, "waveform.data"),
 }
-"""The formats by name of the data set; ocr49 has no published original."""
+"""The formats, by name of the data set; ocr49 has no published original."""
 
 
 def read_original(raw: bytes, facts: DataSet, where: str) -> Samples:
-    """Read what was downloaded for a data set.
+    """Read the download of a data set.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read_original(raw: bytes, facts: DataSet, where: str) -> Samples:
         The data set.
 
     where : str
-        What to call the download in messages.
+        What error messages call the download.
     """
     original = ORIGINALS[facts.name]
     if original.member is not None:
@@ -83,7 +83,7 @@ def read_original(raw: bytes, facts: DataSet, where: str) -> Samples:
             due = original.n_ids + facts.n_features + 1
             raise DataFileError(f"{here}: {len(row) + 1} fields, not {due}.")
         if label not in original.labels:
-            raise DataFileError(f"{here}: there is no class {quoted(label)}.")
+            raise DataFileError(f"{here}: unknown class {quoted(label)}.")
         sign = original.labels[label]
         if sign is None:
             continue
@@ -98,7 +98,7 @@ def read_original(raw: bytes, facts: DataSet, where: str) -> Samples:
 
 
 def _rows(text: str, original: Original) -> Iterator[tuple[int, str]]:
-    """The lines that are rows, with their numbers."""
+    """Return the lines that are rows, with their numbers."""
     lines = [(i, line.strip()) for i, line in enumerate(text.splitlines(), start=1)]
     start = original.n_header
     for i, line in lines:

@@ -1,10 +1,11 @@
-"""Read, check and write the one file format of this package.
+"""Read, check and write data files.
 
 A data file is CSV in UTF-8, plain (``.csv``) or compressed (``.csv.gz``): a header, numeric
-features, and last a column ``target`` of -1 and 1. A missing value is an empty field.
+features, and a last column ``target`` of -1 and 1. A missing value is an empty field.
 
-Formats differ in how they spell a number, so data are known by their *content*: the SHA-256 of
-the shape, the features as little-endian doubles and the labels as signed bytes (`content_hash`).
+The same number can be written in several ways, so data are identified by their *content*: the
+SHA-256 of the shape, the features as little-endian doubles and the labels as signed bytes
+(`content_hash`).
 """
 
 import csv
@@ -25,13 +26,13 @@ from votedkernels.datasets.catalogue import DataSet
 from votedkernels.exceptions import DataFileError
 
 MAX_BYTES = 50_000_000
-"""The largest file that is read, uncompressed; the largest of the catalogue has under 1 MB."""
+"""The largest uncompressed size that is read; the largest of the catalogue has under 1 MB."""
 
 _SHOWN = 40
 
 
 class Samples(NamedTuple):
-    """What a data file holds."""
+    """The content of a data file."""
 
     feature_names: tuple[str, ...]
     X: NDArray[np.float64]
@@ -39,9 +40,9 @@ class Samples(NamedTuple):
 
 
 def read_samples(path: Path) -> Samples:
-    """Read a data file, refusing whatever is not in the format of this module."""
+    """Read a data file; raise `DataFileError` if it does not have the format of this module."""
     text = decode(_bytes_of(path), path)
-    # csv.reader would let a quoted field run over lines, and so lose count of them.
+    # Given several lines, csv.reader lets a quoted field run over them and loses count.
     lines = [line for line in enumerate(text.splitlines(), start=1) if line[1].strip()]
     if not lines:
         raise DataFileError(f"{path}: the file is empty.")
@@ -60,12 +61,12 @@ def read_samples(path: Path) -> Samples:
         features.append([number_of(field, where, f"column {name}") for field, name in pairs])
         labels.append(_label(label, where))
     if len(set(labels)) == 1:
-        raise DataFileError(f"{path}: all {len(labels)} rows are of class {labels[0]}.")
+        raise DataFileError(f"{path}: all {len(labels)} rows belong to class {labels[0]}.")
     return Samples(names, np.array(features), np.array(labels, dtype=np.int64))
 
 
 def write_samples(samples: Samples, path: Path) -> None:
-    """Write a data file; it appears under its name only when it is complete."""
+    """Write a data file, which appears under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -77,7 +78,7 @@ def write_samples(samples: Samples, path: Path) -> None:
 
 
 def content_hash(X: NDArray[np.float64], y: NDArray[np.int64]) -> str:
-    """The SHA-256 of the values, whatever file they came from."""
+    """Return the SHA-256 of the values, which does not depend on the format of the file."""
     values = np.where(np.isnan(X), np.nan, X) + 0.0  # one NaN, and no negative zero
     digest = hashlib.sha256(f"{X.shape[0]}x{X.shape[1]}".encode())
     digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
@@ -86,7 +87,7 @@ def content_hash(X: NDArray[np.float64], y: NDArray[np.int64]) -> str:
 
 
 def check_content(X: NDArray[np.float64], y: NDArray[np.int64], facts: DataSet, where: str) -> None:
-    """Refuse values that are not those of the data set, saying what differs."""
+    """Raise if the values are not those of the data set; the message says what differs."""
     counts = {
         "rows": (X.shape[0], facts.n_samples),
         "features": (X.shape[1], facts.n_features),
@@ -97,7 +98,7 @@ def check_content(X: NDArray[np.float64], y: NDArray[np.int64], facts: DataSet, 
     found = content_hash(X, y)
     if not wrong and found != facts.content_sha256:
         wrong = [
-            f"as many rows, features and labels as it should, but other values (content hash "
+            f"the right numbers of rows, features and labels, but different values (content hash "
             f"{found[:12]}..., not {facts.content_sha256[:12]}...)"
         ]
     if wrong:
@@ -105,12 +106,12 @@ def check_content(X: NDArray[np.float64], y: NDArray[np.int64], facts: DataSet, 
 
 
 def decode(raw: bytes, where: object) -> str:
-    """The text of a file in UTF-8, with or without byte order mark."""
+    """Return the text of a file in UTF-8, with or without a byte order mark."""
     if not raw:
         raise DataFileError(f"{where}: the file is empty.")
     if b"\0" in raw:
         line = raw[: raw.index(b"\0")].count(b"\n") + 1
-        raise DataFileError(f"{where}, line {line}: a NUL byte; this is not a text file.")
+        raise DataFileError(f"{where}, line {line}: contains a NUL byte; this is not a text file.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -119,7 +120,7 @@ def decode(raw: bytes, where: object) -> str:
 
 
 def number_of(field: str, where: str, what: str, *, missing: Sequence[str] = ("",)) -> float:
-    """The number that a field spells, or NaN where it is missing."""
+    """Return the number in a field, or NaN if it is missing."""
     field = field.strip()
     if field in missing:
         return math.nan
@@ -127,14 +128,14 @@ def number_of(field: str, where: str, what: str, *, missing: Sequence[str] = (""
         value = float(field)
     except ValueError:
         value = math.nan
-    # float() also takes "nan", "inf" and "1_000".
+    # float() also accepts "nan", "inf" and "1_000".
     if "_" in field or not math.isfinite(value):
         raise DataFileError(f"{where}: {quoted(field)} in {what} is not a finite number.")
     return value
 
 
 def quoted(field: str) -> str:
-    """A field for a message: in quotes, on one line, cut where it is long."""
+    """Return a field for a message: quoted, on one line, shortened if it is long."""
     return repr(field if len(field) <= _SHOWN else field[:_SHOWN] + "...")
 
 
@@ -143,7 +144,7 @@ def _bytes_of(path: Path) -> bytes:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataFileError(f"{path}: not a whole gzip file ({error}).") from error
+        raise DataFileError(f"{path}: not a complete gzip file ({error}).") from error
     if len(raw) > MAX_BYTES:
         raise DataFileError(f"{path}: more than {MAX_BYTES} bytes, uncompressed.")
     return raw
@@ -158,7 +159,7 @@ def _header(line: tuple[int, str], path: Path) -> tuple[str, ...]:
             f"but ends with {quoted(last)}."
         )
     if not names or "" in names or len(set(names)) < len(names):
-        raise DataFileError(f"{where}: the header must name each feature, all differently.")
+        raise DataFileError(f"{where}: the header must give each feature a different name.")
     return tuple(names)
 
 
@@ -177,7 +178,7 @@ def _label(field: str, where: str) -> int:
 
 
 def _shortest(value: float) -> str:
-    """The shortest text that reads back as this value; empty for NaN."""
+    """Return the shortest text that reads back as this value; empty for NaN."""
     if math.isnan(value):
         return ""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

@@ -1,10 +1,10 @@
-"""The waveform problem of Breiman and others, drawn as often as one likes."""
+"""A generator for the waveform problem of Breiman and others."""
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-# Three triangular waves over the 21 positions, of height 6, told apart by where they peak.
+# Three triangular waves of height 6 over the 21 positions, with different peaks.
 _POSITIONS = np.arange(1, 22)
 _EARLY, _MIDDLE, _LATE = (np.maximum(6.0 - np.abs(_POSITIONS - peak), 0.0) for peak in (7, 11, 15))
 
@@ -12,12 +12,12 @@ _EARLY, _MIDDLE, _LATE = (np.maximum(6.0 - np.abs(_POSITIONS - peak), 0.0) for p
 def make_waveform(
     n_samples: int = 1000, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw from the two-class waveform problem of Breiman, Friedman, Olshen and Stone.
+    """Draw samples of the two-class waveform problem of Breiman, Friedman, Olshen and Stone.
 
-    A sample is ``u * first + (1 - u) * second + noise`` at 21 positions: u is uniform on
-    [0, 1], the noise standard normal at each position, first and second two triangular waves
-    that depend on the class. Of the three classes of the original, numbered as in the UCI
-    repository, class 0 (waves that peak at 7 and 15) becomes -1 and class 1 (7 and 11) becomes +1.
+    A sample is ``u * first + (1 - u) * second + noise`` at 21 positions. u is uniform on [0, 1],
+    the noise is standard normal at each position, and first and second are two triangular waves
+    that depend on the class. The original has three classes, numbered as in the UCI repository.
+    Class 0 (waves with peaks at 7 and 15) is -1 here, and class 1 (peaks at 7 and 11) is +1.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def make_waveform(
         The number of samples.
 
     random_state : int, RandomState instance or None, default=None
-        Seed or generator; pass an int for the same data in every call.
+        Seed or generator; pass an int to get the same data in every call.
 
     Returns
     -------

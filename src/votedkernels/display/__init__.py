@@ -1,7 +1,7 @@
-"""Displays in the manner of scikit-learn: data in the constructor, drawing in ``plot``.
+"""Displays as in scikit-learn: the constructor takes data, ``plot`` draws them.
 
-One display a file; what they share is in `figure`, `grids` and `models`. matplotlib is imported
-when something is drawn, never before.
+There is one display per file. They share `figure`, `grids` and `models`. matplotlib is imported
+only when something is drawn.
 """
 
 from .bound_terms import BoundDisplay

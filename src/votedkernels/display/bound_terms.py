@@ -19,8 +19,8 @@ from .figure import (
 )
 from .models import require_vote
 
-#: Every term of either theorem, and of the bound on a constant, from the bottom up, with the
-#: number of its looks.
+#: All terms of the two theorems and of the bound for a constant vote, from bottom to top, with the
+#: numbers of their styles.
 TERMS = {
     "error": 5,
     "margin error": 0,
@@ -42,18 +42,18 @@ ERROR_STYLE = {
 
 
 class BoundDisplay:
-    """The terms of bounds of the error, stacked, one bar a bound.
+    """The terms of bounds on the error, as stacked bars, one bar per bound.
 
     Create it with `from_estimator` or, for several bounds side by side, with `from_bounds`. A
-    bound of 1 or more says nothing; a line marks where that begins. What is not guaranteed is
-    called heuristic below its bar.
+    bound of 1 or more is vacuous; a line marks that level. A bar is labelled as heuristic if its
+    bound is not guaranteed.
 
     Parameters
     ----------
     bounds : list of GeneralizationBound
-        What ``generalization_bound`` returned.
+        Results of ``generalization_bound``.
     names : list of str, default=None
-        What is written below the bars; None are the sizes of the samples.
+        Labels of the bars; None uses the sizes of the samples.
     errors : array of shape (n_bounds,), default=None
         Errors measured on other rows, to be marked.
 
@@ -62,7 +62,7 @@ class BoundDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     bars_ : dict of str to matplotlib BarContainer
-        By the name of the term; terms that no bound has are left out.
+        The bars by name of the term. Terms that no bound has are left out.
     errors_ : matplotlib Line2D, or None
 
     Examples
@@ -104,7 +104,7 @@ class BoundDisplay:
         Parameters
         ----------
         estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted one, of two classes.
+            A fitted model with two classes.
         X, y, delta, radius
             As for ``generalization_bound``.
         ax, bar_kw
@@ -151,7 +151,7 @@ class BoundDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Where to draw; None creates a new figure.
         bar_kw : dict, default=None
             Passed to ``ax.bar`` for all terms.
 
@@ -187,12 +187,12 @@ class BoundDisplay:
 
     def _check(self) -> None:
         if isinstance(self.bounds, GeneralizationBound) or len(self.bounds) == 0:
-            raise ValueError("bounds must be a list of one or more bounds; got none, or no list.")
+            raise ValueError(f"bounds must be a list of one or more bounds, got {self.bounds!r}.")
         for name, values in (("names", self.names), ("errors", self.errors)):
             if values is not None and len(values) != len(self.bounds):
                 raise ValueError(
-                    f"{name} has {len(values)} entries for {len(self.bounds)} bounds; give one "
-                    "for each."
+                    f"{name} has {len(values)} entries for {len(self.bounds)} bounds; pass one "
+                    "entry per bound."
                 )
 
     def _set_labels(self, ax: Any, places: Any) -> None:
@@ -213,8 +213,8 @@ class BoundDisplay:
                 for name, bound in zip(names, self.bounds, strict=True)
             ],
         )
-        ax.tick_params(axis="x", length=0, pad=8)  # an error of 0 is marked on the axis
-        # One bar alone would be as wide as the picture.
+        ax.tick_params(axis="x", length=0, pad=8)  # leaves room for an error of 0, on the axis
+        # Without a margin, a single bar would fill the whole width.
         around = max(0.5, 1.6 - 0.5 * len(places))
         ax.set_xlim(-around, len(places) - 1 + around)
         ax.set_ylim(0.0, 1.1 * highest)

@@ -1,4 +1,4 @@
-"""`ConvergenceDisplay`: solvers against the clock."""
+"""`ConvergenceDisplay`: how fast solvers close the gap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from ..estimators._solver_traces import record_solvers
+from ..estimators._solver_traces import trace_solvers
 from ..estimators.classifier import VotedKernelClassifier
 from ..kernels.base import FloatArray
 from .figure import (
@@ -25,28 +25,28 @@ from .figure import (
 
 KINDS = ("gap", "objective")
 BOUND_STYLE = {"linestyle": "--", "label": "_dual bound"}
-#: Gaps below it, 0 among them, are drawn here: double precision has no smaller ones.
+#: Smaller gaps, including 0, are drawn at this value, the precision of a double.
 SMALLEST_GAP = float(np.finfo(np.float64).eps)
 
 
 class ConvergenceDisplay:
-    """Objective, dual bound and gap of solvers against time.
+    """Objective, dual bound and gap of solvers over time.
 
-    Create it with `from_estimator`; the constructor takes data that were recorded already. A
-    curve is a staircase, since nothing better is known between two rounds. Its last point is the
-    certificate of the model, marked by a full symbol where the gap is within ``tol``, by an open
-    one where the solver stopped short of it.
+    Create it with `from_estimator`; the constructor takes data that are already recorded. A curve
+    is a staircase, because nothing better is known between two rounds. Its last point is the
+    certificate of the model, marked by a full symbol if the gap is within ``tol``, and by an open
+    one if the solver stopped before.
 
     Parameters
     ----------
     solvers : list of str
         Names of the solvers.
     seconds, objectives, dual_bounds : list of arrays of shape (n_records,), one per solver
-        When each record was made, the best objective and the best lower bound at that time.
+        The time of each record, and the best objective and lower bound at that time.
     stop_reasons : list of str, default=None
-        How each solver ended; anything but ``"optimal"`` is put into the legend.
+        Why each solver stopped; reasons other than ``"optimal"`` appear in the legend.
     tol : float, default=None
-        The relative gap that was asked for.
+        The requested relative gap.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ConvergenceDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : array of matplotlib Line2D, of shape (n_solvers, n_curves)
-        One curve a solver for ``kind="gap"``; for ``kind="objective"`` two, the objective and
+        One curve per solver for ``kind="gap"``; two for ``kind="objective"``, the objective and
         the dual bound.
 
     Examples
@@ -101,22 +101,22 @@ class ConvergenceDisplay:
         ax: Any = None,
         line_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Fit with each solver, one after another, and plot how it went.
+        """Fit with each solver, one after another, and plot their progress.
 
-        The data are prepared once, all solvers get the same problem, and the time of the
-        preparation counts for each. Compiled code is loaded before the clock starts. With more
+        The data are prepared once, so that all solvers get the same problem. The preparation
+        counts towards the time of each solver, but loading compiled code does not. With more
         than two classes, objectives and bounds are sums over the one-vs-rest problems.
 
         Parameters
         ----------
         estimator : VotedKernelClassifier
-            Its parameters are used but for ``solver``; it is not changed, and its callbacks are
-            not called.
+            All its parameters except ``solver`` are used. It is not changed, and its callbacks
+            are not called.
         X, y : training data, as for `VotedKernelClassifier.fit`
         solvers : list of str, default=("column-generation", "coordinate-descent")
             Names as for the parameter ``solver`` of `VotedKernelClassifier`.
         time_limit : float, default=None
-            Seconds for each solver; None is the estimator's own limit.
+            Seconds per solver; None uses the limit of the estimator.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights, as for `VotedKernelClassifier.fit`.
         kind, ax, line_kw
@@ -131,13 +131,13 @@ class ConvergenceDisplay:
         if not isinstance(estimator, VotedKernelClassifier):
             raise TypeError(
                 f"{cls.__name__}.from_estimator needs a VotedKernelClassifier, got "
-                f"{type(estimator).__name__}; of a pipeline, give the last step and the "
-                "transformed X; of a search, a classifier with the parameters it chose."
+                f"{type(estimator).__name__}; instead of a pipeline, pass its last step and the "
+                "transformed X; instead of a search, a classifier with the parameters it chose."
             )
         estimator = clone(estimator)
         if time_limit is not None:
             estimator.set_params(time_limit=time_limit)
-        recordings = record_solvers(estimator, X, y, sample_weight, solvers)
+        recordings = trace_solvers(estimator, X, y, sample_weight, solvers)
         display = cls(
             solvers=[recording.solver for recording in recordings],
             seconds=[recording.seconds for recording in recordings],
@@ -166,11 +166,11 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Where to draw; None creates a new figure.
         kind : {"gap", "objective"}, default="gap"
-            ``"gap"`` draws the relative gap; ``"objective"`` the objectives, solid, and the dual
-            bounds, dashed, between which the optimum lies. All scales are logarithmic, so that
-            a bound of 0, which says nothing, is not drawn.
+            ``"gap"`` draws the relative gap; ``"objective"`` draws the objectives, solid, and the
+            dual bounds, dashed, between which the optimum lies. All scales are logarithmic, so
+            dual bounds of 0, which are trivial, are not drawn.
         line_kw : dict, default=None
             Passed to ``ax.plot`` for every curve.
 
@@ -212,7 +212,7 @@ class ConvergenceDisplay:
         ]
 
     def _style(self, number: int) -> dict[str, Any]:
-        """Return the looks of a solver's curves."""
+        """Return the style of a solver's curves."""
         reason = "optimal" if self.stop_reasons is None else self.stop_reasons[number]
         label = self.solvers[number]
         proved = reason == "optimal"
@@ -220,7 +220,7 @@ class ConvergenceDisplay:
             "label": label if proved else f"{label} ({reason})",
             "color": COLOURS[number % len(COLOURS)],
             "linewidth": 1.8,
-            # What ends first lies on top, else it would be hidden from start to end.
+            # Curves that end first are drawn on top; otherwise others could hide them entirely.
             "zorder": 3 - sum(t[-1] < self.seconds[number][-1] for t in self.seconds) / 10,
             "marker": MARKERS[number % len(MARKERS)],
             "markevery": [-1],
@@ -231,6 +231,6 @@ class ConvergenceDisplay:
 
 
 def check_kind(kind: str) -> None:
-    """Raise for a kind of plot that there is not."""
+    """Raise for an unknown kind of plot."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.")

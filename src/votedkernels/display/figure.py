@@ -1,4 +1,4 @@
-"""What all displays share: the way to matplotlib, axes, colours and markers."""
+"""What all displays share: the import of matplotlib, axes, colours and markers."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 
-#: Okabe and Ito's colours, which colour-blind readers can tell apart; the yellow is left out.
+#: Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-#: A second way to tell curves apart, for prints in grey.
+#: A second way to tell curves apart, for printing in grey.
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 #: The same for areas.
 HATCHES = ("", "//", "..", "\\\\", "xx", "oo", "++")
 GREY = "0.45"
 INK = "0.15"
-#: An axis that long has labels at powers of ten only.
+#: Beyond this ratio of its ends, a logarithmic axis has labels only at powers of ten.
 MANY_DECADES = 1e4
 
 
 def import_pyplot(caller: str) -> Any:
-    """Return `matplotlib.pyplot`, or say how to get it."""
+    """Return `matplotlib.pyplot`, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -32,7 +32,7 @@ def import_pyplot(caller: str) -> Any:
 
 
 def axes_for(ax: Any, caller: str, figsize: tuple[float, float] | None = None) -> Any:
-    """Return the axes given, or new ones, of a figure that is so large."""
+    """Return the given axes, or new ones in a figure of size ``figsize``."""
     plt = import_pyplot(caller)
     if ax is None:
         _, ax = plt.subplots(layout="constrained", figsize=figsize)
@@ -40,7 +40,7 @@ def axes_for(ax: Any, caller: str, figsize: tuple[float, float] | None = None) -
 
 
 def area_style(number: int) -> dict[str, Any]:
-    """Return the looks of the areas of one kind: a colour, and a hatch for prints in grey."""
+    """Return the style of one kind of area: a colour, and a hatch for printing in grey."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "hatch": HATCHES[number % len(HATCHES)],
@@ -50,7 +50,7 @@ def area_style(number: int) -> dict[str, Any]:
 
 
 def full_names(line_kw: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the properties of a line by their full names: ``lw`` must not meet ``linewidth``."""
+    """Return line properties under their full names, since ``lw`` and ``linewidth`` would clash."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -58,7 +58,7 @@ def full_names(line_kw: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def full_names_of_area(area_kw: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the properties of bars and patches by their full names."""
+    """Return properties of bars and patches under their full names."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.patches import Patch
 
@@ -66,14 +66,14 @@ def full_names_of_area(area_kw: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def tidy(ax: Any, axis: str = "both") -> None:
-    """Take away what carries no information."""
+    """Remove frame lines that carry no information, and add a light grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(visible=True, which="major", axis=axis, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
 
 
 def mark_level(ax: Any, value: float, text: str) -> None:
-    """Draw a thin line across, with a word on it."""
+    """Draw a thin horizontal line with a text on it."""
     ax.axhline(value, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
     ax.annotate(
         text,
@@ -87,12 +87,15 @@ def mark_level(ax: Any, value: float, text: str) -> None:
 
 
 def draw_staircase(ax: Any, x: FloatArray, y: FloatArray, style: dict[str, Any]) -> list[Any]:
-    """Draw values that hold until the next; the corners are points, so that legends avoid them."""
+    """Draw values that hold until the next one.
+
+    The corners are points of the curve, so that matplotlib keeps legends away from them.
+    """
     return list(ax.plot(np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1], **style))
 
 
 def logarithmic_time(ax: Any) -> None:
-    """Make the horizontal axis one of seconds, logarithmic, with plain numbers."""
+    """Make the horizontal axis a logarithmic one of seconds, labelled with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_xscale("log")

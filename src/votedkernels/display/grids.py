@@ -1,4 +1,4 @@
-"""Tables over the two penalties, from what a search found."""
+"""Tables over the two penalties, from the results of a search."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 
-#: What the penalties are called on axes.
+#: Axis labels of the penalties.
 COMPLEXITY_LABEL = r"complexity_penalty, $\lambda$"
 L1_LABEL = r"l1_penalty, $\beta$"
-#: Parameters of a search that are no penalties: named alternatives.
+#: Parameters that a search can choose from named alternatives.
 ALTERNATIVES = ("kernels", "complexity")
 
 
 @dataclass(frozen=True)
 class PenaltyTable:
-    """One number for each pair of penalties, both ascending.
+    """One number per pair of penalties, both ascending.
 
-    ``chosen`` and ``best`` are places (row, column), None where they are not in this table.
+    ``chosen`` and ``best`` are cells (row, column), or None if they are not in this table.
     """
 
     complexity_penalties: FloatArray
@@ -34,10 +34,15 @@ class PenaltyTable:
 def tabulate_search(search: Any, quantity: str, alternative: Mapping[str, Any]) -> PenaltyTable:
     """Return one column of ``cv_results_`` as a table.
 
-    ``alternative`` names kernels and complexity where the search had several; what it leaves out
-    is as in the model that was chosen.
+    ``alternative`` names the kernels and the complexity, if the search had several. Those that it
+    leaves out are those of the chosen model.
     """
     results = search.cv_results_
+    if "param_l1_penalty" not in results:
+        raise ValueError(
+            "this search went down a path and has no grid of penalties to draw; give "
+            "complexity_penalties and l1_penalties to VotedKernelClassifierCV to search a grid."
+        )
     check_quantity(results, quantity)
     rows = rows_of_alternative(search, alternative)
     lambdas, i = np.unique(results["param_complexity_penalty"][rows], return_inverse=True)
@@ -46,14 +51,14 @@ def tabulate_search(search: Any, quantity: str, alternative: Mapping[str, Any]) 
     values[i, j] = results[quantity][rows]
     places = {int(row): (int(a), int(b)) for row, a, b in zip(rows, i, j, strict=True)}
     best = int(np.nanargmax(results["mean_test_score"]))
-    # Of equal scores the choice is as good as any other.
+    # If the chosen candidate ties for the best score, it counts as the best.
     if results["rank_test_score"][search.best_index_] == 1:
         best = search.best_index_
     return PenaltyTable(lambdas, betas, values, places.get(search.best_index_), places.get(best))
 
 
 def check_quantity(results: Mapping[str, Any], quantity: str) -> None:
-    """Raise for a column that there is not, or that holds no numbers."""
+    """Raise if there is no such column, or if it does not contain numbers."""
     columns = [name for name in results if name != "params" and not name.startswith("param_")]
     if quantity not in columns:
         raise ValueError(
@@ -62,7 +67,7 @@ def check_quantity(results: Mapping[str, Any], quantity: str) -> None:
 
 
 def rows_of_alternative(search: Any, alternative: Mapping[str, Any]) -> Any:
-    """Return the candidates of one alternative, as places in ``cv_results_``."""
+    """Return the candidates of one alternative, as indices into ``cv_results_``."""
     points = search.cv_results_["params"]
     rows = np.arange(len(points))
     for name in ALTERNATIVES:
@@ -70,7 +75,7 @@ def rows_of_alternative(search: Any, alternative: Mapping[str, Any]) -> Any:
         if name not in points[0]:
             if given is not None:
                 raise ValueError(
-                    f"{name}={given!r} names an alternative, and the search had one only; leave "
+                    f"{name}={given!r} names an alternative, but the search had only one; leave "
                     f"{name} out."
                 )
             continue

@@ -1,4 +1,4 @@
-"""`KernelMassDisplay`: how much of the vote each kernel has."""
+"""`KernelMassDisplay`: how much weight each kernel has in the vote."""
 
 from __future__ import annotations
 
@@ -7,28 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..estimators._voting import vote_of
 from ..kernels.base import FloatArray
-from .figure import (
-    INK,
-    area_style,
-    axes_for,
-    full_names_of_area,
-    import_pyplot,
-    tidy,
-)
+from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
 from .models import require_vote
 
-#: More names than this do not fit on an axis; every second, third, ... is left out.
+#: More names do not fit on an axis; beyond this, only every second, third, ... is shown.
 MOST_NAMES = 45
 INCHES_PER_BAR, INCHES_AROUND, TALLEST = 0.28, 1.1, 13.0
 
 
 class KernelMassDisplay:
-    """Sum of the absolute weights of each kernel, as bars, in the order of the families.
+    """The sum of the absolute weights of each kernel, as bars, in the order of the families.
 
     Create it with `from_estimator`. Families differ by colour and hatch. With more than two
-    classes a bar is the sum over the one-vs-rest problems, as in ``kernel_mass_``; with
-    ``per_class=True`` the classes are stacked in it. A mass says how much weight a kernel got,
+    classes, a bar is the sum over the one-vs-rest problems, as in ``kernel_mass_``; with
+    ``per_class=True``, the bar is divided by class. The mass says how much weight a kernel has,
     not how large its values are: those of high degrees are larger.
 
     Parameters
@@ -36,11 +30,11 @@ class KernelMassDisplay:
     kernel_names : list of str
     kernel_mass : array of shape (n_kernels,)
     family_sizes : list of int, default=None
-        How many kernels each family has, in order; None is one family.
+        The number of kernels in each family, in order; None means one family.
     class_mass : array of shape (n_problems, n_kernels), default=None
         The masses of the one-vs-rest problems, for ``per_class=True``.
     classes : list, default=None
-        What the problems are called.
+        The names of the one-vs-rest problems.
 
     Attributes
     ----------
@@ -89,7 +83,7 @@ class KernelMassDisplay:
         Parameters
         ----------
         estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted one.
+            A fitted model.
         per_class, ax, bar_kw
             As for `plot`.
 
@@ -100,18 +94,16 @@ class KernelMassDisplay:
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
         require_vote(estimator, caller)
-        n_kernels = len(estimator.kernel_names_)
-        several = len(estimator.term_weights_) > 1
+        vote, n_kernels = vote_of(estimator), len(estimator.kernel_names_)
         display = cls(
             kernel_names=list(estimator.kernel_names_),
             kernel_mass=estimator.kernel_mass_,
-            family_sizes=[family.n_kernels for family in estimator.kernels_],
-            class_mass=np.array([
-                np.bincount(estimator.term_kernel_indices_, np.abs(weights), n_kernels)
-                for weights in estimator.term_weights_
-            ]),
-            classes=list(estimator.classes_) if several else None,
-        )  # fmt: skip
+            family_sizes=[family.n_kernels for family in vote.families],
+            class_mass=np.array(
+                [np.bincount(vote.kernels, np.abs(row), n_kernels) for row in vote.weights]
+            ),
+            classes=list(estimator.classes_) if len(vote.weights) > 1 else None,
+        )
         return display.plot(ax, per_class=per_class, bar_kw=bar_kw)
 
     def plot(
@@ -122,9 +114,9 @@ class KernelMassDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure, as tall as there are kernels.
+            Where to draw; None creates a new figure, whose height depends on the number of kernels.
         per_class : bool, default=False
-            Whether to stack the classes of one-vs-rest problems, instead of their sum.
+            Whether to divide the bars by class.
         bar_kw : dict, default=None
             Passed to ``ax.barh`` for all bars.
 
@@ -134,20 +126,24 @@ class KernelMassDisplay:
         """
         if per_class and (self.class_mass is None or self.classes is None):
             raise ValueError(
-                "per_class=True needs more than two classes: two are one problem, whose weights "
-                "vote for one class or the other; use per_class=False."
+                "per_class=True needs more than two classes: two classes are a single problem, "
+                "whose weights vote for one or the other; use per_class=False."
             )
         n_kernels = len(self.kernel_names)
         height = min(TALLEST, INCHES_AROUND + INCHES_PER_BAR * max(4, n_kernels))
         ax = axes_for(ax, f"{type(self).__name__}.plot", (6.4, height))
         sizes = [n_kernels] if self.family_sizes is None else list(self.family_sizes)
         families = np.split(np.arange(n_kernels), np.cumsum(sizes)[:-1])
-        heads, members = split_names([[self.kernel_names[k] for k in rows] for rows in families])
-        draw = self._draw_classes if per_class else self._draw_families
-        self.bars_ = draw(ax, families, heads, full_names_of_area(bar_kw))
-        # What the legend says need not be said again on the axis.
-        names = list(self.kernel_names) if per_class else members
-        self._set_labels(ax, names, heads if len(families) == 1 and not per_class else None)
+        style = full_names_of_area(bar_kw)
+        if per_class:
+            self.bars_ = self._draw_classes(ax, style)
+            self._set_labels(ax, list(self.kernel_names), "")
+        else:
+            names = [[self.kernel_names[k] for k in rows] for rows in families]
+            heads, members = split_names(names)
+            self.bars_ = self._draw_families(ax, families, heads, style)
+            # A single family has no legend, so its name is on the axis.
+            self._set_labels(ax, members, heads[0] if len(heads) == 1 and members != heads else "")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -163,9 +159,7 @@ class KernelMassDisplay:
             ax.legend(fontsize="small")
         return bars
 
-    def _draw_classes(
-        self, ax: Any, families: list[Any], heads: list[str], bar_kw: dict[str, Any]
-    ) -> list[Any]:
+    def _draw_classes(self, ax: Any, bar_kw: dict[str, Any]) -> list[Any]:
         bars = []
         rows = np.arange(len(self.kernel_names))
         start = np.zeros(len(rows))
@@ -180,19 +174,19 @@ class KernelMassDisplay:
         ax.legend(fontsize="small", title="class against the rest")
         return bars
 
-    def _set_labels(self, ax: Any, names: list[str], heads: list[str] | None) -> None:
+    def _set_labels(self, ax: Any, names: list[str], title: str) -> None:
         rows = np.arange(0, len(names), 1 + (len(names) - 1) // MOST_NAMES)
         ax.set_yticks(rows, [names[row] for row in rows])
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.set_xlim(0.0, 1.14 * (float(np.max(self.kernel_mass)) or 1.0))  # room for the numbers
-        ax.set_ylabel(heads[0] if heads is not None and names != heads else "")
+        ax.set_ylabel(title)
         ax.set_xlabel(r"kernel mass: sum of $|$weights$|$")
         tidy(ax, "x")
 
 
 def split_names(families: list[list[str]]) -> tuple[list[str], list[str]]:
-    """Return what the names of each family share, and what tells its kernels apart.
+    """Return the part that all names of a family share, and the parts that differ.
 
     >>> split_names([["polynomial(degree=1)", "polynomial(degree=2)"], ["precomputed"]])
     (['polynomial', 'precomputed'], ['degree=1', 'degree=2', 'precomputed'])

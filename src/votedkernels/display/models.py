@@ -1,4 +1,4 @@
-"""Which models a display can draw, and what it says of others."""
+"""Checks that a model is one that a display can draw."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators._voting import has_vote
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
 
 
 def require_vote(estimator: Any, caller: str) -> None:
-    """Raise for anything but a fitted vote."""
+    """Raise unless the estimator is a fitted classifier that has a vote."""
     if not isinstance(estimator, VotedKernelClassifier | VotedKernelClassifierCV):
         raise TypeError(
             f"{caller} needs a fitted VotedKernelClassifier or VotedKernelClassifierCV, got "
-            f"{type(estimator).__name__}; of a pipeline, give the last step, pipeline[-1]; of a "
-            "search, its best_estimator_."
+            f"{type(estimator).__name__}; pass the last step of a pipeline, pipeline[-1], or the "
+            "best_estimator_ of a search."
         )
     check_is_fitted(estimator)
-    if not hasattr(estimator, "term_weights_"):
+    if not has_vote(estimator):
         raise ValueError(
-            f"{caller} draws a model, and VotedKernelClassifierCV(refit=False) ends without one; "
+            f"{caller} draws a model, but VotedKernelClassifierCV(refit=False) does not fit one; "
             "use refit=True, or fit a VotedKernelClassifier with best_params_."
         )
 
 
 def require_search(estimator: Any, caller: str) -> None:
-    """Raise for anything but a search over penalties that was done."""
+    """Raise unless the estimator is a fitted search over penalties."""
     if not isinstance(estimator, VotedKernelClassifierCV):
         raise TypeError(
-            f"{caller} needs a fitted VotedKernelClassifierCV, got {type(estimator).__name__}; of "
-            "a pipeline, give the last step, pipeline[-1]; numbers from elsewhere go to the "
+            f"{caller} needs a fitted VotedKernelClassifierCV, got {type(estimator).__name__}; "
+            "pass the last step of a pipeline, pipeline[-1], or pass numbers from elsewhere to the "
             "constructor."
         )
     check_is_fitted(estimator, "cv_results_")

@@ -1,4 +1,4 @@
-"""`PenaltyGridDisplay`: what a search found over the two penalties, as a heat map."""
+"""`PenaltyGridDisplay`: the results of a search over the two penalties, as a heat map."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .figure import COLOURS, axes_for, import_pyplot
 from .grids import COMPLEXITY_LABEL, L1_LABEL, tabulate_search
 from .models import require_search
 
-#: Cells are numbered up to this many; more would not be read.
+#: Up to this many cells, their values are written into them by default.
 MOST_NUMBERS = 100
 LABELS = {
     "mean_test_score": "score, mean over folds",
     "std_test_score": "score, standard deviation over folds",
     "mean_n_support": "support vectors, mean over folds",
-    "mean_fit_time": "time of a fit (s), mean over folds",
-    "max_relative_gap": "relative duality gap, largest of the folds",
+    "mean_fit_time": "fit time (s), mean over folds",
+    "max_relative_gap": "relative duality gap, maximum over folds",
 }
 
 
 class PenaltyGridDisplay:
     """Heat map over the grid of complexity penalties and l1 penalties.
 
-    Create it with `from_estimator`. The cell that was chosen has a solid frame. Where another
-    has the best mean score, as it may with ``prefer="sparse"``, that one has a dashed frame.
+    Create it with `from_estimator`. The chosen cell has a solid frame. If another cell has the
+    best mean score, which can happen with ``prefer="sparse"``, that cell has a dashed frame.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class PenaltyGridDisplay:
     l1_penalties : array of shape (n_b,)
         Ascending; from left to right.
     values : array of shape (n_l, n_b)
-        What the colours show. NaN is left blank.
+        The values that the colours show. NaN is left blank.
     chosen, best : (row, column), default=None
-        The cells to be framed.
+        The cells with frames.
     label : str, default=None
-        What the values are.
+        The label of the colour bar.
 
     Attributes
     ----------
@@ -98,16 +98,16 @@ class PenaltyGridDisplay:
         colorbar: bool = True,
         im_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw what cross-validation found.
+        """Draw the results of cross-validation.
 
         Parameters
         ----------
         estimator : VotedKernelClassifierCV
-            A fitted one; ``refit=False`` will do.
+            A fitted search; ``refit=False`` is enough.
         quantity : str, default="mean_test_score"
-            A column of ``cv_results_`` such as ``"mean_n_support"`` or ``"std_test_score"``.
+            A column of ``cv_results_``, such as ``"mean_n_support"`` or ``"std_test_score"``.
         kernels, complexity : default=None
-            Names of alternatives, where the search had several; None are those chosen.
+            Names of alternatives, if the search had several; None uses the chosen ones.
         ax, cmap, include_values, values_format, colorbar, im_kw
             As for `plot`.
 
@@ -151,14 +151,15 @@ class PenaltyGridDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Where to draw; None creates a new figure.
         cmap : str or matplotlib Colormap, default="cividis"
-            The default can be read by the colour-blind and in grey.
+            The default is readable for the colour-blind and in grey.
         include_values : bool, default=None
-            Whether to write the numbers into the cells; None does so up to a hundred cells.
+            Whether to write the values into the cells; None does so for up to 100 cells.
         values_format : str, default=None
-            How numbers are written; None is ``"#.3g"``.
+            The format of these values; None is ``"#.3g"``.
         colorbar : bool, default=True
+            Whether to add a colour bar.
         im_kw : dict, default=None
             Passed to ``ax.imshow``.
 
@@ -191,7 +192,7 @@ class PenaltyGridDisplay:
         return self
 
     def _write_numbers(self, ax: Any, values: FloatArray, form: str) -> Any:
-        """Write each number in black or white, whichever stands out from its cell."""
+        """Write each value in black or white, whichever contrasts with its cell."""
         texts = np.empty(values.shape, dtype=object)
         for place, value in np.ndenumerate(values):
             red, green, blue, _ = self.im_.cmap(self.im_.norm(value))

@@ -1,4 +1,4 @@
-"""`SupportPathDisplay`: how many support vectors the penalties leave."""
+"""`SupportPathDisplay`: the number of support vectors against the penalties."""
 
 from __future__ import annotations
 
@@ -13,14 +13,23 @@ from .grids import COMPLEXITY_LABEL, L1_LABEL, tabulate_search
 from .models import require_search
 
 AXES = {"complexity_penalty": COMPLEXITY_LABEL, "l1_penalty": L1_LABEL}
-#: The bright end of the colour map cannot be seen on white.
+#: The bright end of the colour map is left out, because it is hard to see on white.
 BRIGHTEST = 0.85
-#: More curves than this and the legend goes beside the picture.
+#: With more curves, the legend goes beside the axes.
 MOST_IN_LEGEND = 5
+CHOSEN_STYLE = {
+    "linestyle": "none",
+    "marker": "*",
+    "markersize": 19,
+    "markerfacecolor": COLOURS[1],
+    "markeredgecolor": "white",
+    "label": "chosen",
+    "zorder": 4,
+}
 
 
 class SupportPathDisplay:
-    """Number of support vectors against one penalty, one curve for each value of the other.
+    """Number of support vectors against one penalty, with one curve per value of the other.
 
     Create it with `from_path` or `from_estimator`.
 
@@ -30,18 +39,18 @@ class SupportPathDisplay:
     l1_penalties : array of shape (n_b,)
     n_support : array of shape (n_l, n_b)
     chosen : (row, column), default=None
-        A model to be marked.
+        The model to mark.
     label : str, default="support vectors"
-        What is counted.
+        The label of the vertical axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : array of matplotlib Line2D
-        One per value of the penalty that is not on the axis, ascending.
+        One curve per value of the penalty that is not on the axis, ascending.
     chosen_ : matplotlib Line2D, or None
-        The mark of the chosen model.
+        The marker of the chosen model.
 
     Examples
     --------
@@ -78,12 +87,12 @@ class SupportPathDisplay:
         ax: Any = None,
         line_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw the numbers of support vectors of a path.
+        """Draw the numbers of support vectors along a path.
 
         Parameters
         ----------
         path : Bunch
-            What `voted_kernel_path` returned.
+            The result of `voted_kernel_path`.
         x, ax, line_kw
             As for `plot`.
 
@@ -113,14 +122,14 @@ class SupportPathDisplay:
         ax: Any = None,
         line_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw the numbers of support vectors that cross-validation found, means over the folds.
+        """Draw the numbers of support vectors in cross-validation, as means over the folds.
 
         Parameters
         ----------
         estimator : VotedKernelClassifierCV
-            A fitted one. Its choice is marked.
+            A fitted search. Its choice is marked.
         kernels, complexity : default=None
-            Names of alternatives, where the search had several; None are those chosen.
+            Names of alternatives, if the search had several; None uses the chosen ones.
         x, ax, line_kw
             As for `plot`.
 
@@ -155,9 +164,9 @@ class SupportPathDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Where to draw; None creates a new figure.
         x : {"complexity_penalty", "l1_penalty"}, default="complexity_penalty"
-            The penalty on the axis. Its scale is logarithmic, with a place for 0.
+            The penalty on the horizontal axis, whose scale is logarithmic but includes 0.
         line_kw : dict, default=None
             Passed to ``ax.plot`` for every curve.
 
@@ -184,17 +193,7 @@ class SupportPathDisplay:
         self.chosen_ = None
         if self.chosen is not None:
             place = self.chosen if by_complexity else self.chosen[::-1]
-            (self.chosen_,) = ax.plot(
-                along[place[0]],
-                counts[place],
-                linestyle="none",
-                marker="*",
-                markersize=19,
-                markerfacecolor=COLOURS[1],
-                markeredgecolor="white",
-                label="chosen",
-                zorder=4,
-            )
+            (self.chosen_,) = ax.plot(along[place[0]], counts[place], **CHOSEN_STYLE)
         ax.set(xlabel=AXES[x], ylabel=self.label)
         ax.set_ylim(bottom=0.0)
         tidy(ax)
@@ -204,7 +203,7 @@ class SupportPathDisplay:
 
 
 def curve_styles(values: FloatArray) -> list[tuple[int, dict[str, Any]]]:
-    """Return (place, looks) of the curves of the values, ascending, from dark to bright."""
+    """Return (index, style) of the curve of each value, ascending, from dark to bright."""
     from matplotlib import colormaps
 
     shades = colormaps["cividis"](np.linspace(0.0, BRIGHTEST, len(values)))
@@ -224,7 +223,7 @@ def curve_styles(values: FloatArray) -> list[tuple[int, dict[str, Any]]]:
 
 
 def set_penalty_scale(ax: Any, penalties: FloatArray) -> None:
-    """Make the horizontal axis logarithmic; 0 gets its place left of the smallest penalty."""
+    """Make the horizontal axis logarithmic; a penalty of 0 goes left of the smallest other one."""
     positive = penalties[penalties > 0]
     if len(positive) == len(penalties):
         ax.set_xscale("log")
@@ -234,7 +233,7 @@ def set_penalty_scale(ax: Any, penalties: FloatArray) -> None:
 
 
 def add_legend(ax: Any, title: str) -> None:
-    """Add a legend, beside the picture where it would hide it."""
+    """Add a legend, beside the axes if it is too long to go inside."""
     handles, labels = ax.get_legend_handles_labels()
     beside = {} if len(labels) <= MOST_IN_LEGEND else {
         "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False,

@@ -1,44 +1,44 @@
 """`VotingBoundaryDisplay`: the decision in the plane, and the points that vote for it.
 
 scikit-learn's `DecisionBoundaryDisplay` draws the regions of any classifier. It is not used here,
-because the same picture needs the lines at margin 1 and regions of more than two classes, whose
-arguments differ between the versions of scikit-learn that are supported.
+because it does not draw the lines at margin 1, and its arguments for more than two classes differ
+between the supported versions of scikit-learn.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from ..estimators._voting import vote_of
 from ..kernels import are_precomputed
 from ..kernels.base import FloatArray, IntArray
 from .figure import COLOURS, GREY, INK, MARKERS, axes_for, import_pyplot
 from .models import require_vote
 
 SMALLEST, LARGEST = 25.0, 320.0
-#: How much white is mixed into the colour of a class for its region.
+#: The share of white in the colour of a region; the rest is the colour of its class.
 WHITENESS = 0.78
 
 
 class VotingBoundaryDisplay:
-    """Decision boundary of a model of two features, with the points that vote.
+    """Decision boundary of a model with two features, with the points that vote.
 
-    Create it with `from_estimator`. Regions have the colours of the classes; the solid line is
-    the boundary, and for two classes dashed lines are where f is -1 and +1. The area of a voting
-    point is the sum of its absolute weights, over all kernels. Its colour is the class it votes
-    for, by the sign of the sum of its weights. With more than two classes a point may vote in
-    several one-vs-rest problems: its colour is that of the problem in which it weighs most, and
-    it is hollow where it votes against that class.
+    Create it with `from_estimator`. Regions have the colours of the classes. The solid line is
+    the boundary; for two classes, dashed lines show where f is -1 and +1. The area of a voting
+    point shows the sum of its absolute weights over all kernels. Its colour is that of the class
+    it votes for, by the sign of the sum of its weights. With more than two classes, a point may
+    vote in several one-vs-rest problems. Its colour is then that of the problem in which it has
+    most weight, and it is hollow if it votes against that class.
 
     Parameters
     ----------
     x0, x1 : arrays of shape (n_0,) and (n_1,)
-        Ticks of the grid on which f is known.
+        Coordinates of the grid on which f is evaluated.
     decision : array of shape (n_1, n_0, n_problems)
-        The vote f; one problem for two classes, else one per class.
+        The vote f; one problem for two classes, one per class for more.
     voters : array of shape (n_support, 2)
         The points that vote.
     votes : array of shape (n_problems, n_support)
@@ -47,9 +47,9 @@ class VotingBoundaryDisplay:
         Sums of their absolute weights.
     classes : list
     X : array of shape (n_samples, 2), default=None
-        Other rows, to be drawn as small points.
+        Other rows, drawn as small points.
     codes : array of shape (n_samples,), default=None
-        Numbers of their classes; None draws them in grey.
+        Indices of their classes; None draws them in grey.
     feature_names : (str, str), default=("feature 0", "feature 1")
 
     Attributes
@@ -119,16 +119,15 @@ class VotingBoundaryDisplay:
         Parameters
         ----------
         estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted one, of two features.
+            A fitted model with two features.
         X : array-like of shape (n_samples, 2), default=None
-            Rows to be drawn too, which are also how far the picture reaches; None are the voting
-            points alone.
+            Rows to draw in addition to the voting points. The axes include them.
         y : array-like of shape (n_samples,), default=None
             Their labels.
         grid_resolution : int, default=200
-            Points of the grid in either direction.
+            Number of grid points in each direction.
         margin : float, default=0.1
-            How far the picture reaches beyond the points, as a share of their extent.
+            Space around the points, as a share of their extent.
         ax, voter_kw, row_kw
             As for `plot`.
 
@@ -140,34 +139,20 @@ class VotingBoundaryDisplay:
         import_pyplot(caller)
         require_vote(estimator, caller)
         require_plane(estimator, caller)
-        if not grid_resolution > 1:
-            raise ValueError(f"grid_resolution must be 2 or more, got {grid_resolution!r}.")
-        classes = list(estimator.classes_)
+        vote, classes = vote_of(estimator), list(estimator.classes_)
         names = getattr(estimator, "feature_names_in_", ("feature 0", "feature 1"))
-        voters = np.asarray(estimator.support_vectors_, dtype=np.float64)
-        rows = None if X is None else check_plane(X)
-        if y is not None and rows is None:
-            raise ValueError("y came without X; give both, or neither.")
-        codes = None if rows is None or y is None else codes_of(y, classes, len(rows))
-        ends = voters if rows is None else np.concatenate([voters, rows])
-        x0, x1 = (ticks(column, margin, grid_resolution) for column in ends.reshape(-1, 2).T)
-        grid = np.stack(np.meshgrid(x0, x1), axis=-1)
-        with warnings.catch_warnings():  # the grid has no names
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            decision = estimator.decision_function(grid.reshape(-1, 2))
-        weights = estimator.term_weights_
-        owners = estimator.term_support_indices_
-
-        def per_voter(values: FloatArray) -> FloatArray:
-            return np.array([np.bincount(owners, row, len(voters)) for row in values])
-
+        voters = np.asarray(vote.points, dtype=np.float64)
+        rows, codes = check_rows(X, y, classes)
+        points = voters if rows is None else np.concatenate([voters, rows])
+        x0, x1 = (ticks(column, margin, grid_resolution) for column in points.reshape(-1, 2).T)
+        grid = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
         display = cls(
             x0=x0,
             x1=x1,
-            decision=decision.reshape(len(x1), len(x0), -1),
+            decision=vote.decide(grid).reshape(len(x1), len(x0), -1),
             voters=voters,
-            votes=per_voter(weights),
-            masses=per_voter(np.abs(weights)),
+            votes=sums_by_point(vote.weights, vote.places, len(voters)),
+            masses=sums_by_point(np.abs(vote.weights), vote.places, len(voters)),
             classes=classes,
             X=rows,
             codes=codes,
@@ -187,7 +172,7 @@ class VotingBoundaryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None is a new figure.
+            Where to draw; None creates a new figure.
         voter_kw, row_kw : dict, default=None
             Passed to ``ax.scatter`` for the voting points and for the other rows.
 
@@ -236,7 +221,7 @@ class VotingBoundaryDisplay:
         return COLOURS[code % len(COLOURS)]
 
     def _draw_lines(self, ax: Any) -> list[Any]:
-        """Draw where the class changes and, of two classes, where the margin is 1."""
+        """Draw where the class changes and, for two classes, where the margin is 1."""
         f = self.decision
         if f.shape[-1] == 1:
             surfaces, levels = [f[..., 0]], {-1.0: "--", 0.0: "-", 1.0: "--"}
@@ -245,7 +230,7 @@ class VotingBoundaryDisplay:
             surfaces, levels = ahead, {0.0: "-"}
         drawn = []
         for surface in surfaces:
-            # matplotlib warns of a level that the surface does not reach.
+            # matplotlib warns about levels that the surface does not reach.
             reached = [v for v in levels if surface.min() < v < surface.max()]
             if not reached:
                 continue
@@ -300,14 +285,15 @@ class VotingBoundaryDisplay:
         return drawn
 
     def sides(self) -> tuple[IntArray, Any]:
-        """Return the class that each voting point is about, and whether it votes for it.
+        """Return the class that each voting point votes on, and whether it votes for it.
 
         Returns
         -------
         codes : array of shape (n_points,)
-            Number of the class in which the point has most weight.
+            Index of the class in whose problem the point has most weight; for two classes, of the
+            class that it votes for.
         agree : bool array of shape (n_points,)
-            Whether its vote is for that class.
+            Whether the point votes for that class.
         """
         votes = np.asarray(self.votes)
         if len(votes) == 1:
@@ -317,30 +303,34 @@ class VotingBoundaryDisplay:
 
 
 def require_plane(estimator: Any, caller: str) -> None:
-    """Raise for a model whose rows are not points of the plane."""
+    """Raise unless the rows of a model are points in the plane."""
     if are_precomputed(estimator.kernels_) or not hasattr(estimator, "n_features_in_"):
         raise ValueError(
-            f"{caller} draws models of two features, and this one has none: its rows are "
-            "objects, or values of a precomputed kernel. KernelMassDisplay draws any model."
+            f"{caller} draws models with two features, but the rows of this one are objects, or "
+            "values of a precomputed kernel. KernelMassDisplay draws any model."
         )
     n_features = estimator.n_features_in_
     if n_features != 2:
         raise ValueError(
-            f"{caller} draws models of two features, and this one has {n_features}; fit one on "
+            f"{caller} draws models with two features, but this one has {n_features}; fit one on "
             "two columns, X[:, [0, 1]], or on PCA(n_components=2).fit_transform(X)."
         )
 
 
-def check_plane(X: Any) -> FloatArray:
-    """Return rows of two features as an array."""
+def check_rows(X: Any, y: Any, classes: list[Any]) -> tuple[FloatArray | None, IntArray | None]:
+    """Return the rows and the indices of their classes, each None if it is not given."""
+    if X is None:
+        if y is not None:
+            raise ValueError("y was passed without X; pass both, or neither.")
+        return None, None
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(f"X must have two columns, as at fit, got shape {rows.shape}.")
-    return rows
+    return rows, None if y is None else codes_of(y, classes, len(rows))
 
 
 def codes_of(y: Any, classes: list[Any], n_rows: int) -> IntArray:
-    """Return the number of the class of each label."""
+    """Return the class index of each label."""
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise ValueError(f"y has shape {labels.shape}, but X has {n_rows} rows.")
@@ -348,14 +338,21 @@ def codes_of(y: Any, classes: list[Any], n_rows: int) -> IntArray:
     unknown = set(labels.tolist()) - set(numbers)
     if unknown:
         raise ValueError(
-            f"y has labels {sorted(map(str, unknown))} that the model does not know: its classes "
+            f"y has labels {sorted(map(str, unknown))} that the model does not know; its classes "
             f"are {classes}."
         )
     return np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
 
 
 def ticks(column: FloatArray, margin: float, n: int) -> FloatArray:
-    """Return n places from a little below the smallest value to a little above the largest."""
+    """Return n coordinates from a little below the smallest value to a little above the largest."""
+    if not n > 1:
+        raise ValueError(f"grid_resolution must be 2 or more, got {n!r}.")
     low, high = (column.min(), column.max()) if len(column) else (0.0, 0.0)
     room = margin * (high - low) if high > low else 1.0
     return np.linspace(low - room, high + room, n)
+
+
+def sums_by_point(weights: FloatArray, places: IntArray, n_points: int) -> FloatArray:
+    """Return the sum of the weights of each point, for each problem."""
+    return np.array([np.bincount(places, row, n_points) for row in weights])

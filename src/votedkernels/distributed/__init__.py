@@ -1,40 +1,33 @@
-"""Fitting rows that live on the workers of a Dask cluster.
+"""Fits rows that are stored on the workers of a Dask cluster.
 
-`VotedKernelClassifier.fit` comes here when X is a Dask array. Rows stay in the chunks they came
-in. What a pass asks of all rows or all centres is computed by tasks beside these chunks; the
-client keeps a few numbers for each row (label, weight, margin, dual variable), the rows near the
-margin or beyond it, and the small linear programs. So the answer is the one that a fit of the same
-rows in one process gives, with the same certificate.
+`preparation` uses this package if X is a Dask array. Rows stay in their chunks. Tasks on the
+workers compute what a pass needs from all rows or all centres. The client keeps a few numbers per
+row (label, weight, margin, dual variable), the rows near or beyond the margin, and the small linear
+programs. So a fit finds the same optimum as a fit of these rows in one process, with the same
+certificate.
 
-    tasks       what runs on a worker, on one chunk
-    rows        chunks, and rows fetched from them; work that is tried again when a worker dies
-    gram        the questions of `kernels.gram.Gram`, answered by tasks
-    training    from Dask arrays to the problems to be solved
+    tasks       functions that run on a worker, on one chunk
+    rows        the chunks, rows fetched from them, and work that is repeated if a worker dies
+    loading     turns Dask arrays into such rows
+    columns     implements `kernels.Columns` by tasks
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_dask", "prepare_training", "refuse_dask"]
+__all__ = ["is_dask", "refuse_dask"]
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a collection of Dask's; asked without importing Dask."""
+    """Whether X is a Dask collection; does not import Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def refuse_dask(X: Any, name: str) -> None:
-    """Raise for what would bring all rows to this process without saying so."""
+    """Raise for Dask collections, instead of silently fetching all rows into this process."""
     if is_dask(X):
         raise TypeError(
-            f"{name} takes no Dask arrays; collect the rows with X.compute(), and share the fits "
-            "among workers by joblib.parallel_config('dask')."
+            f"{name} does not take Dask arrays; collect the rows with X.compute(), and distribute "
+            "the fits among workers with joblib.parallel_config('dask')."
         )
-
-
-def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Any:
-    """Return the `Training` of Dask arrays; see `training.prepare`."""
-    from .training import prepare
-
-    return prepare(estimator, X, y, sample_weight, **options)

@@ -1,32 +1,52 @@
 """Rows in chunks on the workers of a cluster, and work on them.
 
-A worker that dies takes its chunks with it; the scheduler computes them again from where they
-came. What the client itself sent to the worker is lost, so every piece of work is a function that
+If a worker dies, its chunks are lost, and the scheduler computes them again from their source. What
+the client itself sent to the worker is lost for good. So every piece of work is a function that
 sends what it needs and can be called again.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
+from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
 from . import tasks
 
-#: Times that work is tried when workers die under it.
+#: How many times work is tried if workers die.
 TRIES = 4
 SECONDS_BETWEEN_TRIES = 1.0
 SMALL_ARGUMENT = 2**16
 
 
-class RemoteRows:
-    """Rows in chunks on workers; numbered from 0 through all chunks.
+@dataclass
+class Traffic:
+    """Bytes sent to workers, and bytes received from them."""
 
-    Rows that were fetched once stay with the client.
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass
+class FetchedRows:
+    """Rows that the client has fetched, and the index of every row among them, or -1."""
+
+    places: IntArray
+    rows: FloatArray
+
+
+class RemoteRows:
+    """Rows in chunks on workers, numbered from 0 across all chunks.
+
+    The client keeps the rows that it has fetched.
     """
 
     def __init__(self, client: Any, chunks: Sequence[Any], lengths: Sequence[int], width: int):
@@ -34,29 +54,40 @@ class RemoteRows:
         self.chunks = list(chunks)
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
         self.shape = (int(self.starts[-1]), width)
-        #: Of `time.perf_counter`; work stops there with `OutOfTime`.
-        self.deadline: float | None = None
-        #: Bytes that went to workers and came from them, as far as they are ours.
-        self.bytes_sent = self.bytes_received = 0
-        self._places = np.full(self.shape[0], -1, np.intp)
-        self._fetched = np.empty((0, width))
+        #: At its deadline, work stops with `OutOfTime`.
+        self.budget = Budget()
+        #: Counts the data of this class only, not those of Dask itself.
+        self.traffic = Traffic()
+        self._fetched = FetchedRows(np.full(self.shape[0], -1, np.intp), np.empty((0, width)))
+
+    def within(self, budget: Budget) -> Self:
+        """Return the same rows with another budget."""
+        other = copy(self)
+        other.budget = budget
+        return other
 
     @property
     def n_chunks(self) -> int:
         """Number of chunks."""
         return len(self.chunks)
 
+    @property
+    def n_fetched(self) -> int:
+        """Number of rows that the client has fetched."""
+        return len(self._fetched.rows)
+
     def part(self, number: int) -> slice:
-        """Return the rows of a chunk."""
+        """Return the row numbers of a chunk, as a slice."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def __getitem__(self, numbers: Any) -> FloatArray:
-        """Return some rows."""
+        """Return some rows, fetching those that the client does not have."""
         numbers = np.arange(self.shape[0])[numbers]
-        missing = np.unique(numbers[self._places[numbers] < 0])
+        known = self._fetched
+        missing = np.unique(numbers[known.places[numbers] < 0])
         if len(missing):
             self._fetch(missing)
-        return np.asarray(self._fetched[self._places[numbers]])
+        return np.asarray(known.rows[known.places[numbers]])
 
     def _fetch(self, numbers: IntArray) -> None:
         chunk_of = np.searchsorted(self.starts, numbers, side="right") - 1
@@ -65,48 +96,46 @@ class RemoteRows:
             lambda: [self.submit(tasks.take, c, rows - self.starts[c]) for c, rows in wanted]
         )
         order = np.concatenate([rows for _, rows in wanted])
-        self._places[order] = len(self._fetched) + np.arange(len(order))
-        self._fetched = np.concatenate([self._fetched, *parts])
+        known = self._fetched
+        known.places[order] = len(known.rows) + np.arange(len(order))
+        known.rows = np.concatenate([known.rows, *parts])
 
     # -- work --------------------------------------------------------------------------
 
     def submit(self, function: Callable[..., Any], chunk: int, *arguments: Any) -> Any:
-        """Start a task beside a chunk, which is its first argument."""
+        """Start a task on a chunk, which is its first argument."""
         return self.client.submit(function, self.chunks[chunk], *arguments, pure=False)
 
     def submit_all(
         self, function: Callable[..., Any], arguments: Callable[[int], Sequence[Any]]
     ) -> list[Any]:
-        """Start a task beside every chunk."""
+        """Start a task on every chunk."""
         return [self.submit(function, c, *arguments(c)) for c in range(self.n_chunks)]
 
     def send(self, value: Any, *, to_all: bool = True) -> Any:
-        """Send a value to the cluster, as an argument of tasks; workers copy it as they need it.
+        """Send a value to the cluster as an argument of tasks; workers copy it when they need it.
 
-        What is small goes along with the tasks themselves.
+        Small values are sent with the tasks themselves.
         """
         size = _size_of(value)
-        self.bytes_sent += size * (len(self.client.nthreads()) if to_all else 1)
+        self.traffic.sent += size * (len(self.client.nthreads()) if to_all else 1)
         if size <= SMALL_ARGUMENT:
             return value
         return self.client.scatter([value], hash=False)[0]
 
     def run(self, start: Callable[[], list[Any]]) -> list[Any]:
-        """Return the results of the tasks that ``start`` starts; start again if workers die."""
+        """Call ``start`` to submit tasks, again if workers die, and return the results."""
         from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
         lost = (KilledWorker, CancelledError, CommClosedError, ConnectionError)
         for attempt in range(TRIES):
-            seconds = None
-            if self.deadline is not None:
-                seconds = self.deadline - time.perf_counter()
-                if seconds <= 0:
-                    raise OutOfTime
+            self.budget.check_time()
+            seconds = self.budget.seconds_left
             futures: list[Any] = []
             try:
                 futures = start()
-                wait(futures, timeout=seconds)
+                wait(futures, timeout=None if math.isinf(seconds) else seconds)
                 results: list[Any] = self.client.gather(futures)
             except lost as error:
                 self._give_up_on(attempt, str(error))
@@ -120,16 +149,16 @@ class RemoteRows:
                     self.client.cancel(futures)
                 raise
             else:
-                self.bytes_received += sum(map(_size_of, results))
+                self.traffic.received += sum(map(_size_of, results))
                 return results
         raise AssertionError("the last try returns or raises")
 
     def _give_up_on(self, attempt: int, why: str) -> None:
-        """Raise where another try makes no sense; else wait a moment."""
+        """Raise if another try is pointless; otherwise wait a moment."""
         self._raise_if_closed()
         if attempt + 1 == TRIES:
             raise RuntimeError(
-                f"workers of the Dask cluster were lost {TRIES} times over the same work ({why}); "
+                f"the Dask cluster lost workers {TRIES} times during the same work ({why}); "
                 "give workers more memory, or use smaller chunks."
             ) from None
         time.sleep(SECONDS_BETWEEN_TRIES)
@@ -141,8 +170,20 @@ class RemoteRows:
             ) from None
 
 
+@dataclass(frozen=True)
+class OriginalRows:
+    """Remote rows, by their index in the user's data."""
+
+    rows: RemoteRows
+    numbers: IntArray
+
+    def __getitem__(self, wanted: IntArray) -> FloatArray:
+        """Return some rows."""
+        return self.rows[np.searchsorted(self.numbers, wanted)]
+
+
 def _size_of(value: Any) -> int:
-    """Return the bytes of arrays in a result, nested or not."""
+    """Return the bytes of the arrays in a value, including nested ones."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
     if isinstance(value, tuple | list):

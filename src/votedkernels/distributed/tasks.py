@@ -1,4 +1,4 @@
-"""What runs on a worker: functions of one chunk of rows, and of little else."""
+"""Functions that run on a worker, on one chunk of rows."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._system.blas_threads import single_blas_thread
-from ..kernels import Gram
+from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.local_columns import LocalColumns
+from ..kernels.row_hashes import hash_rows
 
-#: Columns that one chunk offers in a pass.
+#: The most columns that one chunk proposes in a pass.
 MOST_COLUMNS = 256
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """Fitted families, and the work ahead by which all processes choose compiled loops alike."""
+    """Fitted families, and whether to use compiled loops, which all processes must agree on."""
 
     families: list[KernelFamily]
-    work: int
+    compiled: bool
 
-    def over(self, X: FloatArray, centers: FloatArray) -> Gram:
-        """Return their columns over rows and centres."""
-        gram = Gram(self.families, X, centers, memory_limit=0)
-        gram.work = self.work
-        return gram
+    def over(self, X: FloatArray, centers: FloatArray) -> LocalColumns:
+        """Return the columns of the families over rows and centres."""
+        budget = Budget(compiled=self.compiled)
+        return LocalColumns(self.families, X, centers, for_bases=0, budget=budget)
 
 
 def as_rows(chunk: Any, kept: IntArray | None) -> FloatArray:
-    """Return a chunk as numbers in double precision, without the rows that have no weight."""
+    """Return a chunk in double precision, with only the rows to keep (None for all)."""
     rows = np.ascontiguousarray(np.asarray(chunk), dtype=np.float64)
     return rows if kept is None else rows[kept]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What the client must know of a chunk before anything is fitted.
+    """What the client must know about a chunk before fitting.
 
-    ``not_finite`` is the first row with an entry that is no number, or -1; ``farthest`` the row
-    of largest norm; ``sums`` are the weighted sums of the columns.
+    ``not_finite`` is the index of the first row with a NaN or infinite entry, or -1. ``farthest``
+    is the row of largest norm. ``sums`` holds the weighted sums of the features.
     """
 
     not_finite: int
@@ -58,8 +60,15 @@ def summarize(rows: FloatArray, weights: FloatArray) -> Summary:
 
 
 def squared_deviations(rows: FloatArray, weights: FloatArray, mean: float) -> float:
-    """Return the weighted sum of squared distances of all entries to the mean."""
+    """Return the weighted sum of the squared deviations of all entries from the mean."""
     return float((weights @ (rows - mean) ** 2).sum())
+
+
+def first_by_hash(rows: FloatArray, n: int) -> tuple[NDArray[np.uint64], IntArray]:
+    """Return the smallest hashes of rows, and where they are."""
+    hashes = hash_rows(rows)
+    order = np.argsort(hashes, kind="stable")[:n]
+    return hashes[order], order
 
 
 def take(rows: FloatArray, numbers: IntArray) -> FloatArray:
@@ -70,7 +79,7 @@ def take(rows: FloatArray, numbers: IntArray) -> FloatArray:
 def diagonal_range(
     rows: FloatArray, family: KernelFamily, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the smallest and the largest K_k(x, x) of a chunk, and the weighted sum."""
+    """Return the smallest and the largest K_k(x, x) of a chunk, and their weighted sum."""
     diagonal = family.diagonal(rows, rows)
     return diagonal.min(axis=1), diagonal.max(axis=1), diagonal @ weights
 
@@ -90,7 +99,7 @@ def sums(
     v: tuple[IntArray, FloatArray],
     terms: tuple[Any, Any],
 ) -> FloatArray:
-    """Return the part of a chunk in the sums of some columns; v is given where it is not 0."""
+    """Return a chunk's part of the sums of some columns; v holds non-zero entries only."""
     active, values = v
     with single_blas_thread():
         return kernels.over(rows[active], centers).sums(values, *terms)
@@ -99,7 +108,7 @@ def sums(
 def correlate_rows(
     rows: FloatArray, kernels: Kernels, centers: FloatArray, v: tuple[IntArray, FloatArray]
 ) -> FloatArray:
-    """Return the part of a chunk's rows in the correlation of some centres."""
+    """Return a chunk's part of the correlations of some centres."""
     active, values = v
     with single_blas_thread():
         return kernels.over(rows[active], centers).correlate(values)
@@ -112,7 +121,7 @@ def correlate_centers(
     active: FloatArray,
     v: FloatArray,
 ) -> FloatArray:
-    """Return the correlation of a chunk's rows, as centres, with a block of active samples."""
+    """Correlate a chunk's rows, as centres, with some active samples; add the result so far."""
     used = np.flatnonzero(v)
     with single_blas_thread():
         more = kernels.over(active[used], rows).correlate(v[used])
@@ -120,7 +129,7 @@ def correlate_centers(
 
 
 def worst_of(correlation: FloatArray, penalties: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the centres whose columns violate most, and their correlation, the worst first."""
+    """Return the centres with the most violated columns, and their correlations, worst first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.nan_to_num(np.abs(correlation) / penalties[:, None], posinf=np.inf)
     worst = excess.max(axis=0)

@@ -1,4 +1,4 @@
-"""The scikit-learn face of the library: the estimators and the path function."""
+"""The estimators, with scikit-learn's interface, and the path function."""
 
 from .classifier import VotedKernelClassifier
 from .classifier_cv import VotedKernelClassifierCV

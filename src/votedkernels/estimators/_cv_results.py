@@ -1,4 +1,4 @@
-"""What a search has found, as a table of candidates, and which candidate is chosen."""
+"""The results of a search: a table of candidates, and the choice among them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 from ._fold_scores import FoldResult
 
-#: Scores that differ by less are equal: neither rounding nor one row in a million should move
-#: the choice to smaller penalties.
+#: Scores that differ by less than this count as equal. Neither rounding nor one row in a million
+#: should move the choice to smaller penalties.
 SAME_SCORE = 1e-6
 
 
 def tabulate_candidates(
     points: list[dict[str, Any]], folds: list[FoldResult], n_splits: int
 ) -> dict[str, Any]:
-    """Return the scores in the form of `GridSearchCV`.
+    """Return the table of scores in the form that `GridSearchCV` uses.
 
-    ``points`` are the parameters of the candidates: for each alternative the pairs of penalties.
-    ``folds`` has the splits of one alternative after those of another.
+    ``points`` holds the parameters of the candidates, alternative by alternative and, within each,
+    pair by pair of penalties. ``folds`` is grouped by alternative, too.
     """
 
     def collect(name: str) -> Any:
-        """Values by (point, fold)."""
+        """Return an attribute of all folds, of shape (n_points, n_splits)."""
         values = np.stack([getattr(fold, name) for fold in folds])
         by_alternative = values.reshape(len(folds) // n_splits, n_splits, -1)
         return by_alternative.transpose(0, 2, 1).reshape(len(points), n_splits)
@@ -47,7 +47,7 @@ def tabulate_candidates(
 
 
 def best_candidate(results: dict[str, Any], n_splits: int, prefer: str) -> int:
-    """Return the place of the candidate with the best mean score, or the sparsest near it."""
+    """Return the index of the candidate with the best mean score, or of the sparsest near it."""
     mean = results["mean_test_score"]
     best = np.nanmax(mean)
     allowed, order = best - SAME_SCORE, [np.zeros(len(mean))]

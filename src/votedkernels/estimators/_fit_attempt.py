@@ -1,4 +1,4 @@
-"""A call of fit changes its estimator completely or not at all."""
+"""Makes a call to fit change its estimator completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Self
 
 
 class FitAttempt:
-    """Holds back the last fitted model of an estimator while a new one is made.
+    """Context manager that sets aside the last fitted model of an estimator during a new fit.
 
-    A context manager. Inside, the estimator has no fitted attributes but those that this fit sets.
-    An exception brings back those it had before, unless the fit has asked to `keep` a partial
-    model, as it does at Ctrl-C.
+    Inside, the estimator has only the fitted attributes that this fit sets. If an exception is
+    raised, its earlier attributes are restored, unless the fit has called `keep` with a partial
+    model, as it does on Ctrl-C.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -31,7 +31,7 @@ class FitAttempt:
         vars(self._estimator).update(attributes)
 
     def keep(self, attributes: dict[str, Any]) -> None:
-        """Set those of a partial model, which stays whatever is raised."""
+        """Set the attributes of a partial model, which stay even if an exception is raised."""
         self.publish(attributes)
         self._kept = True
 
@@ -50,10 +50,10 @@ class FitAttempt:
 
 
 def is_fitted(name: str) -> bool:
-    """Whether an attribute of that name comes from fit, by scikit-learn's convention."""
+    """Whether an attribute of this name is a fitted one, by scikit-learn's convention."""
     return name.endswith("_") and not name.startswith("_")
 
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
-    """Return the attributes that come from fit."""
+    """Return the fitted attributes of an estimator."""
     return {name: value for name, value in vars(estimator).items() if is_fitted(name)}

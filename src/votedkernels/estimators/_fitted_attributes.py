@@ -1,4 +1,4 @@
-"""From solutions to the attributes of a fitted classifier, and to what its user must be told."""
+"""From solutions to the attributes of a fitted classifier, and to warnings about the fit."""
 
 from __future__ import annotations
 
@@ -17,47 +17,49 @@ from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..problem import Problem, Solution, Vote
 from ..solvers import with_widths
+from ._voting import attributes_of
 
-#: The limits that can end a fit, by their stop reason.
+#: Fitted attributes beside those of the vote: one number per kernel, per one-vs-rest problem, and
+#: in total. Model files use the same names.
+PER_KERNEL = ("complexities_", "complexity_errors_", "penalties_", "kernel_mass_")
+PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
+TOTALS = ("objective_", "dual_bound_", "dual_gap_")
+
+#: The parameters that can limit a fit, by the stop reason they cause.
 LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter", "memory-limit": "memory_limit"}
 
 
 def describe_solutions(
     training: Training, problems: list[Problem], solutions: list[Solution]
 ) -> dict[str, Any]:
-    """Return the fitted attributes of solutions, one per one-vs-rest problem."""
+    """Return the fitted attributes of a classifier, from one solution per one-vs-rest problem."""
     training, problems, solutions = on_common_widths(training, problems, solutions)
-    gram, terms = training.gram, [solution.terms for solution in solutions]
+    columns, terms = training.columns, [solution.terms for solution in solutions]
     intercepts = published_constants(
         problems,
         np.array([vote.intercept for vote in terms]),
         np.array([len(vote.kernels) == 0 for vote in terms]),
     )
-    vote = Vote.gather(terms, intercepts, gram.families, training.centers)
-    objectives = np.array([s.objective for s in solutions])
-    bounds = np.array([s.dual_bound for s in solutions])
-    gaps = np.array([s.gap for s in solutions])
+    vote = Vote.gather(terms, intercepts, columns.families, training.centers)
+    per_kernel = (
+        training.complexities,
+        training.complexity_errors,
+        problems[0].penalties,
+        vote.kernel_mass,
+    )
+    certificates = (
+        np.array([s.objective for s in solutions]),
+        np.array([s.dual_bound for s in solutions]),
+        np.array([s.gap for s in solutions]),
+    )
     reasons = [s.stop_reason for s in solutions if s.stop_reason != "optimal"]
     return {
         "classes_": training.classes,
-        "kernels_": gram.families,
-        "kernel_names_": gram.names,
-        "complexities_": training.complexities,
-        "complexity_errors_": training.complexity_errors,
-        "penalties_": problems[0].penalties,
-        "support_": vote.support,
-        "support_vectors_": vote.points,
-        "term_weights_": vote.weights,
-        "term_kernel_indices_": vote.kernels,
-        "term_support_indices_": vote.places,
-        "intercept_": vote.intercepts,
-        "kernel_mass_": vote.kernel_mass,
-        "class_objectives_": objectives,
-        "class_dual_bounds_": bounds,
-        "class_dual_gaps_": gaps,
-        "objective_": float(objectives.sum()),
-        "dual_bound_": float(bounds.sum()),
-        "dual_gap_": float(gaps.sum()),
+        "kernel_names_": columns.names,
+        **attributes_of(vote),
+        **dict(zip(PER_KERNEL, per_kernel, strict=True)),
+        **dict(zip(PER_PROBLEM, certificates, strict=True)),
+        **{name: float(c.sum()) for name, c in zip(TOTALS, certificates, strict=True)},
         "n_iter_": int(sum(s.n_iter for s in solutions)),
         "stop_reason_": reasons[0] if reasons else "optimal",
     }
@@ -66,25 +68,22 @@ def describe_solutions(
 def on_common_widths(
     training: Training, problems: list[Problem], solutions: list[Solution]
 ) -> tuple[Training, list[Problem], list[Solution]]:
-    """Return the same over all widths of a continuous family that got a weight anywhere."""
-    family = continuous_family(training.gram.families)
+    """Return the same over the widths of the continuous family that have a weight in any solution.
+
+    Without a continuous family, everything is returned unchanged.
+    """
+    family = continuous_family(training.columns.families)
     if family is None:
         return training, problems, solutions
-    first = training.gram.n_kernels - family.n_kernels
-    in_use = []
-    for solution in solutions:
-        chosen = continuous_family(solution.gram.families)
-        assert chosen is not None
-        widths = np.asarray(chosen.gammas_)
-        in_use.append(widths[np.maximum(solution.terms.kernels - first, 0)])
-    own = [solution.terms.kernels >= first for solution in solutions]
-    used = np.unique(np.concatenate([w[o] for w, o in zip(in_use, own, strict=True)]))
+    first = training.columns.n_kernels - family.n_kernels
+    in_use = [widths_of_terms(solution, first) for solution in solutions]
+    used = np.unique(np.concatenate([of_terms[~np.isnan(of_terms)] for of_terms in in_use]))
     widths = used if len(used) else family.knots_
-    renumbered = [
-        replace(s, terms=replace(s.terms, kernels=np.where(
-            o, first + np.searchsorted(widths, w), s.terms.kernels)))
-        for s, w, o in zip(solutions, in_use, own, strict=True)
-    ]  # fmt: skip
+    renumbered = []
+    for solution, of_terms in zip(solutions, in_use, strict=True):
+        numbers = first + np.searchsorted(widths, of_terms)
+        kernels = np.where(np.isnan(of_terms), solution.terms.kernels, numbers)
+        renumbered.append(replace(solution, terms=replace(solution.terms, kernels=kernels)))
     problems = [with_widths(problem, widths) for problem in problems]
 
     def at_widths(values: FloatArray) -> FloatArray:
@@ -93,22 +92,36 @@ def on_common_widths(
 
     training = replace(
         training,
-        gram=problems[0].gram,
+        columns=problems[0].columns,
         complexities=at_widths(training.complexities),
         complexity_errors=at_widths(training.complexity_errors),
     )
     return training, problems, renumbered
 
 
+def widths_of_terms(solution: Solution, first: int) -> FloatArray:
+    """Return the width of each term in the continuous family; NaN for terms in other families.
+
+    ``first`` is the index of the first kernel of the continuous family.
+    """
+    family = continuous_family(solution.columns.families)
+    assert family is not None
+    kernels = solution.terms.kernels
+    widths = np.full(len(kernels), np.nan)
+    widths[kernels >= first] = np.asarray(family.gammas_)[kernels[kernels >= first] - first]
+    return widths
+
+
 def published_constants(
     problems: list[Problem], intercepts: FloatArray, empty: NDArray[np.bool_]
 ) -> FloatArray:
-    """Return the constants of votes, so that those without terms decide for the heaviest class.
+    """Return the constants of votes, such that votes without terms predict the heaviest class.
 
-    The last axis of ``intercepts`` and of ``empty`` (which votes have no terms) is that of the
-    one-vs-rest problems. A problem without an intercept gets the difference of its class weights.
-    One with an intercept keeps it, as F is that of this vote: -1, mostly, in all problems without
-    terms. The heaviest class among these gets the next larger number, so that the tie is its own.
+    ``empty`` says which votes have no terms. The last axis of ``intercepts`` and ``empty`` is that
+    of the one-vs-rest problems. If no intercept is fitted, an empty vote gets the difference of its
+    class weights. A fitted intercept is kept, because F is that of the vote with it. It is usually
+    -1 in all empty votes, so the heaviest of their classes gets the next larger number to win the
+    tie.
     """
     balance = np.array([float(problem.w @ problem.y) for problem in problems])
     if not problems[0].fit_intercept:
@@ -121,7 +134,7 @@ def published_constants(
 
 
 def check_limits(estimator: Any, solutions: list[Solution]) -> None:
-    """Raise where a limit ended a fit before any kernel got a weight: that is no model."""
+    """Raise if a limit ended the fit before any kernel got a weight."""
     if any(len(solution.terms.kernels) for solution in solutions):
         return
     for solution in solutions:
@@ -134,7 +147,7 @@ def check_limits(estimator: Any, solutions: list[Solution]) -> None:
 
 
 def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) -> None:
-    """Say what a user must know of the answer."""
+    """Warn if the fit stopped before the optimum, or if its result is trivial or not unique."""
     penalties = problems[0].penalties
     gap = max(s.gap / s.objective if s.objective > 0 else 0.0 for s in solutions)
     if not all(s.is_optimal(tol) for s in solutions):
@@ -146,7 +159,7 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
         if np.any(penalties == 0):
             message += (
                 " Some kernels have no penalty, so nothing can be proved unless the objective "
-                "is 0; set l1_penalty > 0."
+                "is 0; use l1_penalty > 0."
             )
         elif reason == "precision":
             message += (
@@ -155,7 +168,7 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
             )
         elif reason == "stalled":
             message += (
-                " The paper's coordinate descent has no step left that improves; use "
+                " The paper's coordinate descent has no improving step left; use "
                 "solver='coordinate-descent' or 'column-generation'."
             )
         elif reason in ("time-limit", "max-iter", "memory-limit"):
@@ -170,14 +183,14 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
         )
     elif problems[0].allowed is not None and not problems[0].allowed.any():
         warnings.warn(
-            "The radius of the complexity measure (filter=True) admits no column: the model "
+            "The radius of the complexity measure (filter=True) admits no column, so the model "
             "predicts the heavier class everywhere. Use a larger radius, or filter=False.",
             UserWarning,
             stacklevel=user_stacklevel(),
         )
     elif all(s.is_optimal(tol) and len(s.terms.kernels) == 0 for s in solutions):
         warnings.warn(
-            "The penalties are so large that no kernel gets a weight: the model predicts the "
+            "The penalties are so large that no kernel gets a weight, so the model predicts the "
             "heavier class everywhere. Use smaller complexity_penalty and l1_penalty.",
             UserWarning,
             stacklevel=user_stacklevel(),

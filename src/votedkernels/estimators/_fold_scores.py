@@ -1,7 +1,8 @@
-"""One fold of a cross-validation: the grid solved on its training rows, scored on the others."""
+"""One fold of cross-validation: the grid is solved on its training rows and scored on the rest."""
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
 from .._system.blas_threads import single_blas_thread
+from .._system.budget import Budget
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
@@ -20,18 +22,18 @@ from ..solvers.grid import walk_outwards
 from ._voting import classes_of
 from .path import as_path, solve_grids, vote_of_path
 
-#: Stop reasons of votes that time did not suffice for.
+#: Stop reasons of votes that were not solved in time.
 UNSOLVED = ("time-limit", "interrupted")
-#: What the last fit, on all rows, may take, in units of the time of a fold. It has a quarter more
-#: rows, and begins without the neighbours that a grid goes through.
+#: Time set aside for the last fit, on all rows, in units of the time for a fold. It has a quarter
+#: more rows, and no neighbour on the grid to start from.
 FOLDS_OF_REFIT = 2
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The time of a search, divided among its folds and the last fit.
+    """Divides the time of a search among its folds and the last fit.
 
-    Times are those of `time.time`, which processes share.
+    Times are those of `time.time`, which is the same in all processes.
     """
 
     started: float
@@ -41,11 +43,11 @@ class Schedule:
 
     @property
     def end(self) -> float:
-        """When all must be done."""
+        """When the whole search must be done."""
         return self.started + self.seconds
 
     def end_of_fold(self, number: int) -> float:
-        """Return when a fold that starts now must end, as a time of `time.perf_counter`."""
+        """Return when a fold that starts now must end, on the clock `time.perf_counter`."""
         n_rounds = -(-self.n_folds // self.n_workers)
         search = self.seconds * n_rounds / (n_rounds + FOLDS_OF_REFIT)
         left = self.started + search - time.time()
@@ -55,9 +57,9 @@ class Schedule:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """Arrays of shape (n_complexity_penalties, n_l1_penalties)."""
+    """The results of a fold, as arrays of shape (n_complexity_penalties, n_l1_penalties)."""
 
-    #: NaN where the pair of penalties was not solved in time.
+    #: NaN for pairs of penalties that were not solved in time.
     scores: FloatArray
     solved: NDArray[np.bool_]
     n_support: FloatArray
@@ -67,7 +69,7 @@ class FoldResult:
 
 
 class GridPoint(ClassifierMixin, BaseEstimator):
-    """A model whose votes on the validation rows are known; what scorers ask for."""
+    """A stand-in model for scorers, whose votes on the validation rows are already known."""
 
     def __init__(self, decision: FloatArray, classes: Any) -> None:
         self.decision = decision
@@ -78,11 +80,13 @@ class GridPoint(ClassifierMixin, BaseEstimator):
         return True
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the votes."""
+        """Return the votes on the validation rows, whatever X is."""
+        del X
         return self.decision
 
     def predict(self, X: Any) -> Any:
-        """Return the classes of the votes."""
+        """Return the classes that the votes decide for."""
+        del X
         return classes_of(self.decision, self.classes_)
 
 
@@ -101,11 +105,11 @@ def score_fold(
 ) -> FoldResult:
     """Solve the grid on the training rows of a split and score it on its test rows.
 
-    With a schedule, whose fold of that number this is, the grid is walked outwards from the usual
-    penalties, as far as there is time.
+    ``number`` is the index of this fold in the schedule. With a schedule, the grid is solved from
+    the usual penalties outwards, as far as time allows.
     """
     started = time.perf_counter()
-    deadline = None if schedule is None else schedule.end_of_fold(number)
+    deadline = math.inf if schedule is None else schedule.end_of_fold(number)
     order = None if schedule is None else walk_outwards(lambdas, betas)
     estimator = clone(estimator)
     train, test = split
@@ -113,8 +117,9 @@ def score_fold(
     X_test, y_test = _safe_split(estimator, X, y, test, train)
     weights = None if sample_weight is None else sample_weight[train]
     with single_blas_thread():
-        training = Training.prepare(estimator, X_train, y_train, weights, deadline=deadline)
-        grids = solve_grids(training, lambdas, betas, estimator, deadline, order=order)
+        budget = Budget(deadline)
+        training = Training.prepare(estimator, X_train, y_train, weights, budget=budget)
+        grids = solve_grids(training, lambdas, betas, estimator, order=order)
         path = as_path(training, grids, lambdas, betas)
         decisions = decide(estimator, path, X_test)
     metadata = {name: _subset(value, test, X) for name, value in score_params.items()}
@@ -125,7 +130,7 @@ def score_fold(
         scores[i, j] = scorer(model, X_test, y_test, **metadata)
     with np.errstate(invalid="ignore"):
         relative = np.nan_to_num(path.dual_gaps / path.objectives)
-    n_kernels = training.gram.n_kernels
+    n_kernels = training.columns.n_kernels
     seconds = np.full(scores.shape, (time.perf_counter() - started) / scores.size)
     n_support = np.where(solved, path.n_support, np.nan)
     gaps = np.where(solved, relative.max(axis=-1), np.nan)
@@ -133,7 +138,7 @@ def score_fold(
 
 
 def decide(estimator: Any, path: Bunch, X: Any) -> FloatArray:
-    """Return the votes of all points of a path, shape (n_rows, n_l, n_b) or (..., n_problems)."""
+    """Return the votes of all models of a path, shape (n_rows, n_l, n_b) or (..., n_problems)."""
     votes = vote_of_path(path).decide(validate_rows(estimator, X, path.kernels, reset=False))
     return votes[..., 0] if votes.shape[-1] == 1 else votes
 

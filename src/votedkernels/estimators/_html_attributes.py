@@ -1,10 +1,10 @@
-"""Fitted attributes as scikit-learn's HTML shows them, made readable.
+"""Readable fitted attributes in scikit-learn's HTML.
 
-Since version 1.9 scikit-learn lists the fitted attributes of an estimator, which it collects by a
-method of the estimator. It cuts strings to nine characters, so that names of kernels and of
-parameters cannot be told apart, and prints arrays with two decimals, so that a penalty of 0.001
-is shown as 0. There is no public way to choose what is shown; what is done here only replaces the
-values in that list. Older versions, and newer ones that collect otherwise, show what they show.
+Since version 1.9, scikit-learn lists the fitted attributes of an estimator in a notebook. It calls
+a private method of the estimator to collect them. It cuts strings to nine characters, so that the
+names of kernels and parameters look alike, and prints arrays with two decimals, so that a penalty
+of 0.001 is shown as 0. There is no public way to change that. The mixin here overrides the private
+method to replace the values in the list; scikit-learn versions without that method are unaffected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIGITS = 3
 
 
 class ReadableAttributesMixin(BaseEstimator):
-    """An estimator whose fitted attributes can be read in a notebook."""
+    """An estimator with readable fitted attributes in notebooks."""
 
     if hasattr(BaseEstimator, "_get_fitted_attr_html"):
 
@@ -32,9 +32,9 @@ class ReadableAttributesMixin(BaseEstimator):
 
 
 def readable(name: str, value: Any) -> Any:
-    """Return what to show in place of a value; most stay as they are.
+    """Return what to show in place of a value; most values stay as they are.
 
-    Arrays of objects are printed entry by entry as `repr` has them, and not cut.
+    The replacements are arrays of objects: scikit-learn prints the `repr` of each entry in full.
     """
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
         return as_objects([float(f"{number:.{DIGITS}g}") for number in value])
@@ -48,21 +48,21 @@ def readable(name: str, value: Any) -> Any:
 
 
 def as_objects(values: list[Any]) -> Any:
-    """Return a list as an array of objects, whatever the objects are."""
+    """Return a list as a one-dimensional array of objects."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def as_object(value: Any) -> Any:
-    """Return one object as an array without dimensions."""
+    """Return an object as a zero-dimensional array."""
     array = np.empty((), dtype=object)
     array[()] = value
     return array
 
 
 class Summary:
-    """What a table of candidates holds, in words."""
+    """A short text in place of ``cv_results_``: the number of candidates and the columns."""
 
     def __init__(self, results: Mapping[str, Any]) -> None:
         self.results = results

@@ -1,4 +1,4 @@
-"""Parameters of families inside an estimator: ``kernels__degrees``, ``kernels__poly__degrees``."""
+"""Nested parameters of kernel families: ``kernels__degrees``, ``kernels__poly__degrees``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from ..kernels import are_precomputed, clone_families, is_named_list
+from ..kernels import KernelFamily, are_precomputed, clone_families, is_named_list
+
+#: The families that ``kernels=None`` stands for. They are only asked for their tags.
+DEFAULT_FAMILIES = [family for _, family in clone_families(None)]
 
 
 class NamedFamiliesMixin(BaseEstimator):
-    """An estimator with a ``kernels`` parameter whose families can be searched over."""
+    """An estimator that exposes the parameters of its kernel families to searches."""
 
     kernels: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get parameters; families of a named list appear as ``kernels__name__parameter``.
+        """Get the parameters; those of a named family are called ``kernels__name__parameter``.
 
         Parameters
         ----------
@@ -36,13 +39,13 @@ class NamedFamiliesMixin(BaseEstimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of families in a named list too.
+        """Set parameters, including those of kernel families.
 
         Parameters
         ----------
         **params
-            Parameters by name, such as ``l1_penalty``, ``kernels__degrees`` or, in a named
-            list, ``kernels__poly__degrees``.
+            Parameters by name, such as ``l1_penalty``, ``kernels__degrees`` or, for a family
+            named ``poly``, ``kernels__poly__degrees``.
 
         Returns
         -------
@@ -79,12 +82,26 @@ class NamedFamiliesMixin(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        try:
-            families = [family for _, family in clone_families(self.kernels)]
-        except (TypeError, ValueError):  # said by fit
+        families = families_of(self.kernels)
+        if families is None:
             return tags
         tags.input_tags.pairwise = are_precomputed(families)
         tags.input_tags.sparse = all(family.accepts_sparse for family in families)
         tags.input_tags.string = all(family.accepts_objects for family in families)
         tags.input_tags.two_d_array = not any(family.takes_strings for family in families)
         return tags
+
+
+def families_of(kernels: Any) -> list[KernelFamily] | None:
+    """Return the families of a ``kernels`` parameter, not copied; None if it is not valid.
+
+    scikit-learn asks for the tags of an estimator in every prediction, so this must be fast.
+    """
+    if kernels is None:
+        return DEFAULT_FAMILIES
+    if isinstance(kernels, KernelFamily):
+        return [kernels]
+    if not isinstance(kernels, list | tuple) or not kernels:
+        return None
+    families = [pair[1] for pair in kernels] if is_named_list(kernels) else list(kernels)
+    return families if all(isinstance(family, KernelFamily) for family in families) else None

@@ -1,13 +1,17 @@
-"""Progress through scikit-learn's callbacks, where it has them (1.9 or newer).
+"""Progress of a fit: in the log, and through scikit-learn's callbacks (1.9 or newer).
 
-That interface is experimental, so everything that touches it is here. Where it is missing,
-fits run the same and report nothing.
+The callback interface is experimental, so everything that touches it is in this module. Without
+it, a fit runs in the same way, and only the log reports its progress.
+
+Each problem and each round writes one debug message to the logger ``votedkernels``. Programs find
+the values in the attribute ``progress`` of the log record.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 try:
@@ -15,10 +19,10 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin where there is none."""
+        """Replaces the mixin that older versions of scikit-learn lack."""
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -29,10 +33,44 @@ __all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
 logger = logging.getLogger("votedkernels")
 
 
-class FitProgress:
-    """The tree of tasks of one fit: a task per one-vs-rest problem, a subtask per round."""
+@dataclass(frozen=True)
+class Progress:
+    """The values of a log record.
 
-    def __init__(self, estimator: Any, n_problems: int, X: Any, y: Any) -> None:
+    Attributes
+    ----------
+    task : str
+        The name of the problem.
+    n_iter : int or None
+        The number of the round; None when the problem is done.
+    objective, dual_bound : float or None
+        The best objective and the best lower bound after this round.
+    n_terms : int or None
+        The number of terms of the best vote.
+    """
+
+    task: str
+    n_iter: int | None = None
+    objective: float | None = None
+    dual_bound: float | None = None
+    n_terms: int | None = None
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap divided by the objective; None when the problem is done."""
+        if self.objective is None or self.dual_bound is None:
+            return None
+        return (self.objective - self.dual_bound) / self.objective if self.objective else 0.0
+
+    def log(self, message: str, *args: object) -> None:
+        """Write a debug message that carries these values."""
+        logger.debug(message, *args, extra={"progress": self}, stacklevel=2)
+
+
+class FitProgress:
+    """The tasks of one fit: one task per one-vs-rest problem, one subtask per round."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any, n_problems: int) -> None:
         self.estimator = estimator
         self.data = {"X": X, "y": y}
         self.context = None
@@ -43,10 +81,10 @@ class FitProgress:
     def begin_problem(
         self, name: str, attributes: Callable[[Round], dict[str, Any]]
     ) -> Callable[[Round], bool]:
-        """Open the task of one problem; return what its solver calls after each round.
+        """Open the task of one problem; return the function that its solver calls each round.
 
-        ``attributes`` gives the fitted attributes as if fit had stopped at a round. The
-        returned function is true when a callback asks to stop.
+        ``attributes`` takes a round and returns the fitted attributes of a fit stopped there. The
+        returned function returns True if a callback asks to stop.
         """
         task = None
         if self.context is not None:
@@ -55,14 +93,9 @@ class FitProgress:
         self.task, self.name = task, name
 
         def on_round(state: Round) -> bool:
-            logger.debug(
-                "%s, round %d: objective %.9g, dual bound %.9g, %d terms",
-                name,
-                state.n_iter,
-                state.solution.objective,
-                state.solution.dual_bound,
-                len(state.solution.terms.kernels),
-            )
+            best = state.solution
+            facts = (name, state.n_iter, best.objective, best.dual_bound, len(best.terms.kernels))
+            Progress(*facts).log("%s, round %d: objective %.9g, dual bound %.9g, %d terms", *facts)
             if task is None:
                 return False
             leaf = task.subcontext(task_name="round")
@@ -78,8 +111,8 @@ class FitProgress:
         return on_round
 
     def end_problem(self) -> bool:
-        """Close the task of the problem; true when a callback asks to stop."""
-        logger.debug("%s: done", self.name)
+        """Close the task of the problem; return True if a callback asks to stop."""
+        Progress(self.name).log("%s: done", self.name)
         if self.task is None:
             return False
         return bool(self.task.call_on_fit_task_end(estimator=self.estimator, **self.data))

@@ -1,4 +1,7 @@
-"""Prediction: only terms that have a weight are evaluated, in blocks of rows."""
+"""Prediction, and how the fitted attributes of an estimator hold its vote.
+
+Prediction evaluates only terms that have a weight, in blocks of rows.
+"""
 
 from __future__ import annotations
 
@@ -11,56 +14,63 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..guarantees.of_model import generalization_bound
 from ..guarantees.theorems import GeneralizationBound
-from ..kernels import KernelFamily
-from ..kernels.base import FloatArray, IntArray
+from ..kernels.base import FloatArray
 from ..preparation.validation import validate_rows
 from ..problem import Vote
 
+#: The fitted attribute that holds each field of a vote. Model files use the same names.
+ATTRIBUTE_OF = {
+    "families": "kernels_",
+    "support": "support_",
+    "points": "support_vectors_",
+    "weights": "term_weights_",
+    "kernels": "term_kernel_indices_",
+    "places": "term_support_indices_",
+    "intercepts": "intercept_",
+}
+
+
+def vote_of(estimator: Any) -> Vote:
+    """Return the vote of a fitted estimator."""
+    return Vote(**{field: getattr(estimator, name) for field, name in ATTRIBUTE_OF.items()})
+
+
+def attributes_of(vote: Vote) -> dict[str, Any]:
+    """Return the fitted attributes that hold a vote."""
+    return {name: getattr(vote, field) for field, name in ATTRIBUTE_OF.items()}
+
+
+def has_vote(estimator: Any) -> bool:
+    """Whether an estimator holds a vote: a search with ``refit=False`` is fitted, but has none."""
+    return all(hasattr(estimator, name) for name in ATTRIBUTE_OF.values())
+
 
 class VoteMixin(ClassifierMixin):
-    """`decision_function` and `predict` from the attributes of a fitted vote."""
+    """`decision_function` and `predict` from the fitted attributes of a vote."""
 
     classes_: Any
-    kernels_: list[KernelFamily]
-    support_: IntArray
-    support_vectors_: Any
-    term_weights_: FloatArray
-    term_kernel_indices_: IntArray
-    term_support_indices_: IntArray
-    intercept_: FloatArray
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the vote f(x).
 
         Parameters
         ----------
-        X : rows, in the form they had at fit; for ``Precomputed()``, kernel values against
-            all training rows
+        X : rows in the same form as at fit; for ``Precomputed()``, kernel values against all
+            training rows
 
         Returns
         -------
         array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
         """
         check_is_fitted(self)
-        if not hasattr(self, "term_weights_"):
+        if not has_vote(self):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with refit=False, so it has no model to "
                 "predict with; fit it with refit=True."
             )
-        X = validate_rows(self, X, self.kernels_, reset=False)
-        decision = self._vote().decide(X)
+        vote = vote_of(self)
+        decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
         return decision[:, 0] if decision.shape[1] == 1 else decision
-
-    def _vote(self) -> Vote:
-        return Vote(
-            families=self.kernels_,
-            support=self.support_,
-            points=self.support_vectors_,
-            kernels=self.term_kernel_indices_,
-            places=self.term_support_indices_,
-            weights=self.term_weights_,
-            intercepts=self.intercept_,
-        )
 
     def generalization_bound(
         self,
@@ -73,19 +83,21 @@ class VoteMixin(ClassifierMixin):
     ) -> GeneralizationBound:
         """Bound the probability of error on new rows.
 
-        The paper's Theorems 1 and 2, corrected; the smaller of the two. It holds with
-        probability 1 - delta over samples (X, y) of independent rows, also where the model was
-        fitted and its penalties were chosen on that sample. On small samples it is vacuous.
+        This is the smaller of the bounds in the paper's Theorems 1 and 2, with their errors
+        corrected. It holds with probability 1 - delta over samples (X, y) of independent rows,
+        even if the model was fitted and its penalties were chosen on that sample. On small
+        samples it is vacuous.
 
         Parameters
         ----------
-        X, y : rows in the form they had at fit, and their labels
+        X, y : rows in the same form as at fit, and their labels
         delta : float, default=0.05
+            The probability that the bound fails.
         radius : float, default=None
-            A norm that no row can exceed, for polynomial kernels. None takes one from the
-            sample, rounded up to a fixed grid, and pays for that.
+            A bound on the norm of any row, for polynomial kernels. None takes the largest norm in
+            the sample, rounded up to a fixed grid, and the bound accounts for that choice.
         sample_weight : None
-            The theorems know no weights; anything but equal ones is an error.
+            The theorems do not cover weights; unequal ones raise an error.
 
         Returns
         -------
@@ -96,12 +108,12 @@ class VoteMixin(ClassifierMixin):
         )
 
     def predict(self, X: Any) -> Any:
-        """Return the class of each row: the sign, or the largest, of `decision_function`.
+        """Return the class of each row: by the sign of the vote, or by the largest of several.
 
         Parameters
         ----------
-        X : rows, in the form they had at fit; for ``Precomputed()``, kernel values against
-            all training rows
+        X : rows in the same form as at fit; for ``Precomputed()``, kernel values against all
+            training rows
 
         Returns
         -------
@@ -111,6 +123,6 @@ class VoteMixin(ClassifierMixin):
 
 
 def classes_of(decision: FloatArray, classes: Any) -> Any:
-    """Return the class of each row: the sign, or the largest, of its votes."""
+    """Return the class of each row: by the sign of its vote, or by the largest of several."""
     codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
     return np.asarray(classes)[codes]

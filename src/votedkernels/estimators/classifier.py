@@ -1,23 +1,18 @@
-"""`VotedKernelClassifier`: the scikit-learn face of the library."""
+"""`VotedKernelClassifier`: the library's main estimator."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
 from .._system.blas_threads import single_blas_thread
-from ..distributed import is_dask, prepare_training
-from ..exceptions import SolverInterrupted
+from .._system.budget import Budget
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
-from ..problem import Problem, Solution
-from ..solvers import SOLVERS, Incumbent, Round, check_memory_of_full_lp, solve_problem
 from ._fit_attempt import FitAttempt
-from ._fitted_attributes import check_limits, describe_solutions, warn_user
 from ._html_attributes import ReadableAttributesMixin
 from ._named_families import NamedFamiliesMixin
+from ._ongoing_fit import OngoingFit
 from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from ._voting import VoteMixin
 
@@ -40,88 +35,104 @@ class VotedKernelClassifier(
     Parameters
     ----------
     kernels : KernelFamily, list of them, or list of (name, KernelFamily), default=None
-        The kernel families; None is ``[Polynomial((1, 2, 3)), Gaussian()]``.
+        The kernel families. None means ``[Polynomial((1, 2, 3)), Gaussian()]``.
     complexity_penalty : float, default=1e-2
-        Lambda, the price of a kernel's complexity.
+        Lambda, the penalty on kernel complexity.
     l1_penalty : float, default=3e-3
-        Beta, the price of any weight. With ``complexity_penalty=0`` and one kernel this is
-        the norm-1 SVM.
+        Beta, the penalty that all weights share. With ``complexity_penalty=0`` and one kernel,
+        this is the norm-1 SVM.
     l2_penalty : float, default=0.0
-        Rho, the price of the squared norms in the kernels' own spaces: adds
-        ``rho/2 sum_k a_k^T K_k a_k``, as in a support vector machine, to the sums above (the
-        hybrid norm). For positive definite kernels and training rows as centres, with
+        Rho, the penalty on squared norms in the kernels' own spaces. It adds
+        ``rho/2 sum_k a_k^T K_k a_k`` to F, as in a support vector machine (the hybrid norm).
+        This requires positive definite kernels, training rows as centres, and
         ``solver="coordinate-descent"``. Matrices and functions that are declared positive
-        definite are checked, on up to 2,000 rows before the fit and on all columns in use
-        during it; one with a negative eigenvalue is an error.
+        definite are checked: up to 2,000 rows before the fit, and all columns in use during
+        it. A negative eigenvalue raises an error.
+    relaxation : float or "auto", default=None
+        Rho, by which the weights of the terms that the l1 vote has chosen are fitted again, under
+        the squared norms of the kernels' own spaces; several classes share all terms. ``"auto"``
+        is 1e-4. The relaxed vote has as many terms, and an intercept of its own. None keeps the l1
+        vote, which is the paper's.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
-        ``"massart"``, or an object such as ``Local(radius=0.1)``; ``"auto"`` is trace for
-        families that declare themselves positive definite, else massart; an array gives the
-        numbers, a list one measure per family.
+        ``"massart"``, or an object such as ``Local(radius=0.1)``. ``"auto"`` means trace for
+        families that declare themselves positive definite, and massart for all others. An
+        array holds the numbers r_k themselves; a list holds one measure per family.
     centers : int, array or list, default=None
-        The points c_j: None for the training rows, a number of training rows to draw, or
-        points of the user's own.
+        The points c_j: None for all training rows, an int for the number of training rows to
+        draw, or your own points.
     solver : str, default="column-generation"
-        ``"lp"`` solves the paper's linear program whole, for small problems and checks;
-        ``"coordinate-descent"`` needs no LP solver; ``"coordinate-descent-paper"`` is the
-        paper's rule, which stalls before the optimum and says so.
+        The algorithm. ``"column-generation"`` suits most problems. ``"lp"`` solves the paper's
+        linear program as a whole, for small problems and for checking.
+        ``"coordinate-descent"`` needs no LP solver. ``"coordinate-descent-paper"`` follows the
+        paper's rule, which stalls before the optimum; ``stop_reason_`` then says so.
     fit_intercept : bool, default=False
-        Whether to add a constant b, not penalised, to f.
+        Whether to add an unpenalised constant b to f.
     class_weight : dict or "balanced", default=None
-        Factors of the classes in the loss.
+        Factor of each class in the loss.
     tol : float, default=1e-6
         Stop when the duality gap is at most ``tol * objective_``.
     max_iter : int, default=None
-        Rounds at most per class; None for no limit.
+        Maximum number of rounds per problem. None means no limit.
     time_limit : float, default=None
-        Seconds of wall time for the whole call of fit. The best model so far is kept, with
-        its gap and a ConvergenceWarning.
+        Maximum wall time of the whole call to fit, in seconds. When time runs out, fit keeps
+        the best model so far, with its gap, and issues a ConvergenceWarning.
     memory_limit : int or str, default=None
-        Extra memory that fit may allocate, such as ``"2GB"``; None is 1 GiB for kernel values
-        and whatever the solver needs. Where a limit leaves no room for more columns, the best
-        model so far is kept, with its gap and a ConvergenceWarning.
+        Extra memory that fit may allocate, such as ``"2GB"``. None allows 1 GiB for kernel
+        values and whatever the solver needs. If a limit leaves no room for more columns, fit
+        keeps the best model so far, with its gap, and issues a ConvergenceWarning.
     n_jobs : int, default=None
-        Threads for evaluating kernels; None is 1. The model does not depend on it.
+        Number of threads that evaluate kernels. None means 1. The model does not depend on it.
     random_state : int or RandomState, default=None
-        For drawing centres when ``centers`` is an int.
+        Determines which rows are drawn if ``centers`` is an int.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     support_ : array of shape (n_support,)
-        Training rows that got a vote (numbers of given centres, when ``centers`` is an array).
+        Indices of the training rows that have a vote, or of your own points if ``centers``
+        holds these.
     support_vectors_ : array of shape (n_support, n_features), or list of objects
-        Those rows; empty for a precomputed kernel.
+        The points that have a vote. Empty for a precomputed kernel.
     term_weights_ : array of shape (n_problems, n_terms)
-        The weights a_kj. One problem for two classes, one per class for more.
+        The weights a_kj. Two classes make one problem; with more, each class has its own.
     term_kernel_indices_ : array of shape (n_terms,)
-        The kernel of each term.
+        Index of the kernel of each term.
     term_support_indices_ : array of shape (n_terms,)
-        The row of ``support_vectors_`` of each term.
+        Index of each term's point in ``support_vectors_``.
     intercept_ : array of shape (n_problems,)
-        The constants b. With ``fit_intercept``, ``objective_`` is that of these constants; of
-        several problems in which no kernel got a weight, all with the same b, the one of the
-        heaviest class has the next larger number, so that this class is predicted. Without
-        ``fit_intercept``, such a problem has the difference of its class weights here, and
+        The constants b. If no kernel gets a weight, they make the model predict the heaviest
+        class. With ``fit_intercept``, problems without a kernel usually share the same b, so
+        the heaviest of their classes gets the next larger number; ``objective_`` includes b.
+        Without ``fit_intercept``, b is the difference of their class weights, and
         ``objective_`` is that of f = 0.
     kernels_ : list of KernelFamily
         The fitted families.
     kernel_names_, complexities_, penalties_ : per kernel: name, r_k and lambda r_k + beta
     complexity_errors_ : array of shape (n_kernels,)
-        Standard errors of measures that estimate (``"empirical"``, ``"local"`` on many rows).
+        Standard errors of the complexities, for measures that estimate them (``"empirical"``,
+        and ``"local"`` on many rows).
     kernel_mass_ : array of shape (n_kernels,)
         Sum of the absolute weights of each kernel.
     objective_, dual_bound_, dual_gap_ : float
-        F of the model, the proved lower bound on the optimum, and their difference; sums over
-        the one-vs-rest problems.
+        F of the model, the proved lower bound on the optimum, and their difference, each
+        summed over the one-vs-rest problems.
     class_objectives_, class_dual_bounds_, class_dual_gaps_ : array of shape (n_problems,)
+        The same for each problem.
+    selection_ : Bunch
+        With ``relaxation``, the l1 vote that chose the terms, with the names of the attributes of a
+        vote. ``objective_``, ``dual_bound_`` and ``dual_gap_`` are about this vote.
+    relaxed_objective_, relaxed_dual_gap_ : float
+        With ``relaxation``, the second objective, and how far it is from its minimum over the
+        weights of the given terms at most; sums over the problems.
     n_iter_ : int
-        Rounds, summed over the problems.
+        Number of rounds, summed over the problems.
     stop_reason_ : str
-        ``"optimal"``, ``"time-limit"``, ``"max-iter"``, ``"memory-limit"``, ``"interrupted"``,
-        ``"precision"`` or, by the paper's coordinate descent only, ``"stalled"``.
+        Why the fit stopped: ``"optimal"``, ``"time-limit"``, ``"max-iter"``,
+        ``"memory-limit"``, ``"interrupted"``, ``"precision"`` or, only with the paper's
+        coordinate descent, ``"stalled"``.
     n_features_in_ : int
-        Number of features; not set for lists of objects.
+        Number of features. Not set for lists of objects.
 
     Examples
     --------
@@ -140,6 +151,7 @@ class VotedKernelClassifier(
         complexity_penalty: float = 1e-2,
         l1_penalty: float = 3e-3,
         l2_penalty: float = 0.0,
+        relaxation: float | str | None = None,
         complexity: Any = "auto",
         centers: Any = None,
         solver: str = "column-generation",
@@ -156,6 +168,7 @@ class VotedKernelClassifier(
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
         self.l2_penalty = l2_penalty
+        self.relaxation = relaxation
         self.complexity = complexity
         self.centers = centers
         self.solver = solver
@@ -175,109 +188,29 @@ class VotedKernelClassifier(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
-            Training rows; a square kernel matrix for ``Precomputed()``; any objects for
-            ``Similarity``; a Dask array for rows on a cluster.
+            Training rows: a square kernel matrix for ``Precomputed()``, any objects for
+            ``Similarity``, a Dask array if the rows are on a cluster.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; they count repetitions.
+            Weights. A weight of 2 counts a row twice.
 
         Returns
         -------
         self
         """
-        started = time.perf_counter()
-        check_parameters(self, SOLVERS)
-        deadline = None if self.time_limit is None else started + self.time_limit
+        check_parameters(self)
+        budget = Budget().for_seconds(self.time_limit)
         with FitAttempt(self) as attempt, single_blas_thread():
-            options: dict[str, Any] = {"deadline": deadline}
-            prepare = prepare_training if is_dask(X) else Training.prepare
-            if self.solver == "lp" and not is_dask(X):
-                options["check_size"] = partial(
-                    check_memory_of_full_lp, memory_limit=self.memory_limit
-                )
-            training = prepare(self, X, y, sample_weight, **options)
-            problems = training.problems(self.complexity_penalty, self.l1_penalty, self.l2_penalty)
-            solutions = [_unsolved(problem) for problem in problems]
-
-            def describe(partial: list[Solution]) -> dict[str, Any]:
-                return describe_solutions(training, problems, partial)
-
-            progress = FitProgress(self, len(problems), X, y)
+            training = Training.prepare(self, X, y, sample_weight, budget=budget)
+            fit = OngoingFit(self, training, partial(FitProgress, self, X, y))
             try:
-                self._solve(problems, solutions, deadline, progress, describe)
+                fit.solve()
             except KeyboardInterrupt:
-                if any(len(solution.terms.kernels) for solution in solutions):
-                    attempt.keep(describe(solutions))
+                if fit.has_terms:
+                    attempt.keep(fit.attributes())
                 raise
-            check_limits(self, solutions)
-            attempt.publish(describe(solutions))
-            progress.end()
-            warn_user(problems, solutions, self.tol)
+            attempt.publish(fit.finish())
+            fit.progress.end()
+            fit.warn()
         return self
-
-    def _solve(
-        self,
-        problems: list[Problem],
-        solutions: list[Solution],
-        deadline: float | None,
-        progress: FitProgress,
-        describe: Callable[[list[Solution]], dict[str, Any]],
-    ) -> None:
-        """Replace the solutions one by one; problems that are not reached keep theirs."""
-        for number, problem in enumerate(problems):
-
-            def so_far(state: Round, number: int = number) -> dict[str, Any]:
-                return describe([*solutions[:number], state.solution, *solutions[number + 1 :]])
-
-            on_round = progress.begin_problem(f"problem {number}", so_far)
-            end = share_of_time(deadline, len(problems) - number)
-            self._solve_one(problem, number, solutions, end, on_round=on_round)
-            if progress.end_problem():
-                return
-        # Problems that were stopped at their share of the time get what the others have left.
-        late = [n for n, solution in enumerate(solutions) if solution.stop_reason == "time-limit"]
-        for place, number in enumerate(late):
-            if deadline is None or time.perf_counter() >= deadline:
-                return
-            end = share_of_time(deadline, len(late) - place)
-            options = {"start": solutions[number].terms}
-            if problems[number].continuum is not None:  # its terms are of other widths
-                options = {}
-            self._solve_one(problems[number], number, solutions, end, **options)
-
-    def _solve_one(
-        self,
-        problem: Problem,
-        number: int,
-        solutions: list[Solution],
-        deadline: float | None,
-        **options: Any,
-    ) -> None:
-        """Solve one problem until a deadline; Ctrl-C leaves its best solution in the list."""
-        before = solutions[number]
-        try:
-            found = solve_problem(
-                self.solver,
-                problem,
-                tol=self.tol,
-                max_iter=None if self.max_iter is None else self.max_iter - before.n_iter,
-                deadline=deadline,
-                **options,
-            )
-        except SolverInterrupted as stop:
-            solutions[number] = before.improved_by(stop.solution, self.tol)
-            raise KeyboardInterrupt from None
-        solutions[number] = before.improved_by(found, self.tol)
-
-
-def share_of_time(deadline: float | None, n_left: int) -> float | None:
-    """Return when the first of so many problems must end for each to get as much time."""
-    if deadline is None:
-        return None
-    now = time.perf_counter()
-    return now + (deadline - now) / n_left
-
-
-def _unsolved(problem: Problem) -> Solution:
-    return Incumbent(problem).solution(0, "interrupted")

@@ -1,19 +1,18 @@
-"""`VotedKernelClassifierCV`: penalties chosen by cross-validation over hot-started grids."""
+"""`VotedKernelClassifierCV`: a vote whose kernels and penalties are chosen by cross-validation."""
 
 from __future__ import annotations
 
+import math
 import time
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -21,13 +20,12 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.validation import check_is_fitted
 
-from .._system.stack_level import user_stacklevel
 from ..distributed import refuse_dask
-from ..exceptions import FitLimitError
 from ..kernels import clone_families
-from ..kernels.base import count_rows
-from ..preparation.training import class_factors, weighted_classes
+from ..kernels.base import FloatArray, count_rows
+from ..preparation.class_weights import class_factors, weighted_classes
 from ..preparation.validation import (
     check_parameters,
     check_penalties,
@@ -35,21 +33,20 @@ from ..preparation.validation import (
     validate_rows,
     validate_weights,
 )
-from ..solvers import SOLVERS
-from ..solvers.grid import DEFAULT_PENALTIES, walk_outwards
-from ._cv_results import best_candidate, tabulate_candidates
+from ..solvers.grid import DEFAULT_PENALTIES
 from ._fit_attempt import FitAttempt, fitted_attributes
-from ._fold_scores import FoldResult, Schedule, score_fold
+from ._grid_strategy import GridStrategy
 from ._html_attributes import ReadableAttributesMixin
 from ._named_families import NamedFamiliesMixin
+from ._path_search import MOST_LEVELS
+from ._path_strategy import PathStrategy
 from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from ._search_data import Alternative, SearchData
 from ._voting import VoteMixin
 from .classifier import VotedKernelClassifier
 from .path import refuse_continuum
 
-#: Seconds that the last fit gets where none are left, to raise its error.
-SHORTEST = 1e-3
-#: Parameters handed on to `VotedKernelClassifier` as they are.
+#: Parameters passed on to `VotedKernelClassifier` unchanged.
 SHARED_PARAMETERS = (
     "centers",
     "fit_intercept",
@@ -65,64 +62,87 @@ SHARED_PARAMETERS = (
 class VotedKernelClassifierCV(
     CallbackSupportMixin, VoteMixin, ReadableAttributesMixin, NamedFamiliesMixin
 ):
-    """`VotedKernelClassifier` with penalties chosen by cross-validation.
+    """`VotedKernelClassifier` with kernels and penalties chosen by cross-validation.
 
-    For every fold the whole grid of penalties is solved by hot restarts, each point to its
-    certified gap.
+    Without a grid, the search has two stages. The first is a path of l1 votes over all kernels,
+    from the penalty where the first column gets a weight to smaller ones; it chooses which rows
+    vote. In the second, at each level of the path, new weights are fitted to these rows with one
+    kernel at a time, under the squared norm of the kernel's own space (the relaxed vote). The model
+    is the mean of the best votes of the best level. With a grid of penalties, a plain vote with a
+    certified gap is fitted at every point of the grid.
 
     Parameters
     ----------
     kernels : as for `VotedKernelClassifier`, default=None
-        A dict of named alternatives is searched over.
+        None means Gaussians of seven widths or, with a grid, the default of
+        `VotedKernelClassifier`. A dict of named alternatives is searched over.
     complexity_penalties, l1_penalties : array-like, default=None
-        The grid; None is 1, 0.1, ..., 1e-6.
+        A grid of penalties. If only one is given, the other is 1, 0.1, ..., 1e-6. If both are None,
+        the search has two stages.
     cv : int, splitter or iterable, default=None
-        Cross-validation; None is 5 stratified folds.
+        Cross-validation; None means 5 stratified folds, shuffled unless there is a grid.
     scoring : str or callable, default=None
-        A scikit-learn scorer; None is accuracy, in which ``sample_weight`` and ``class_weight``
-        count.
+        A scikit-learn scorer, by which the model is then chosen. None reports accuracy, weighted by
+        ``sample_weight`` and ``class_weight``. With a grid, the model is chosen by this accuracy;
+        without one, by errors, log-loss and size together.
     prefer : {"best", "sparse"}, default="best"
-        ``"best"`` takes the best mean score, and of equal ones that of the larger penalties;
-        ``"sparse"`` the fewest support vectors among models within one standard error of it.
+        ``"sparse"`` chooses the model with the fewest support vectors among those that are within
+        half a standard error of the best (with a grid, within one standard error).
+    committee : int, default=3
+        How many votes of the best level are averaged. They share their support vectors. Not used
+        with a grid or with ``prefer="sparse"``.
     refit : bool, default=True
-        Whether to fit on all data with the penalties chosen. Without, there is no prediction.
+        Whether to fit the chosen model on all rows. If False, the search cannot predict.
     complexity : as for `VotedKernelClassifier`, default="auto"
-        A dict of named alternatives is searched over, such as
-        ``{radius: Local(radius) for radius in (0.01, 0.1, 1.0)}``.
+        Without a grid, ``"auto"`` is ``StableRank(power=2)``. A dict of named alternatives is
+        searched over, such as ``{radius: Local(radius) for radius in (0.01, 0.1, 1.0)}``.
     centers, fit_intercept, class_weight, tol, max_iter, memory_limit, random_state
-        As for `VotedKernelClassifier`.
+        As for `VotedKernelClassifier`. Relaxed votes always have an intercept.
     time_limit : float, default=None
-        Seconds of wall time for the whole call of fit. The search then begins with the penalties
-        nearest to the defaults of `VotedKernelClassifier`, goes on to others while there is time,
-        and leaves some for the last fit. `FitLimitError` is raised where no vote was found.
+        Seconds of wall time for the whole call of fit. The search stops early, with a warning, to
+        leave time for the last fit. `FitLimitError` is raised if there is no time for any model.
     n_jobs : int, default=None
-        Processes for folds; None is 1.
+        With a grid, number of processes for the folds; otherwise, number of threads for evaluating
+        kernels. None means 1.
 
     Attributes
     ----------
     best_params_ : dict
-        ``complexity_penalty`` and ``l1_penalty``; ``kernels`` and ``complexity`` too, by name,
-        where alternatives were given.
+        The best setting: ``complexity_penalty``, ``level``, ``kernel`` and ``relaxation`` or, with
+        a grid, ``complexity_penalty`` and ``l1_penalty``. If there were alternatives, it also has
+        the names of the chosen ``kernels`` and ``complexity``.
     best_score_ : float
-        Mean score of the choice over the folds.
+        Mean score of the best setting over the folds.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Index of the best setting in ``cv_results_``.
     cv_results_ : dict of arrays
-        As `GridSearchCV` has it, with ``mean_n_support`` beside the scores. Candidates that
-        the time limit left unsolved in a fold (``n_solved_splits`` counts the others) have NaN
-        for scores, and are not chosen.
+        All settings, in the format of `GridSearchCV`, with two further columns: ``mean_n_support``
+        and, without a grid, ``mean_test_loss``, the criterion of the choice.
     complexity_penalty_, l1_penalty_ : float
-        The penalties chosen.
+        The penalties of the l1 vote.
+    selection_ : Bunch
+        The l1 vote that chose the rows: the fitted attributes of a vote, without the trailing
+        underscore. ``objective_``, ``dual_bound_`` and ``dual_gap_`` refer to this vote. Not set
+        with a grid.
+    members_ : list of Bunch
+        The votes of the committee: ``kernel``, ``relaxation``, ``relaxed_objective`` and
+        ``relaxed_dual_gap``. Not set with a grid.
+    relaxed_objective_, relaxed_dual_gap_ : float
+        Objective and gap of the best member. For the given terms, its weights are optimal up to
+        this gap. Not set with a grid.
     n_splits_ : int
         Number of folds.
 
-    All attributes of `VotedKernelClassifier` follow from the last fit.
+    The last fit also sets all attributes of `VotedKernelClassifier`.
 
     Examples
     --------
     >>> from votedkernels import VotedKernelClassifierCV
     >>> from votedkernels.datasets import make_waveform
     >>> X, y = make_waveform(150, random_state=0)
+    >>> model = VotedKernelClassifierCV().fit(X, y)
+    >>> len(model.members_)
+    3
     >>> model = VotedKernelClassifierCV(complexity_penalties=[1e-1, 1e-2], l1_penalties=[1e-2])
     >>> sorted(model.fit(X, y).best_params_)
     ['complexity_penalty', 'l1_penalty']
@@ -137,6 +157,7 @@ class VotedKernelClassifierCV(
         cv: Any = None,
         scoring: Any = None,
         prefer: str = "best",
+        committee: int = 3,
         refit: bool = True,
         complexity: Any = "auto",
         centers: Any = None,
@@ -149,12 +170,14 @@ class VotedKernelClassifierCV(
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        # pylint: disable=duplicate-code  # scikit-learn reads parameters from the signature
         self.kernels = kernels
         self.complexity_penalties = complexity_penalties
         self.l1_penalties = l1_penalties
         self.cv = cv
         self.scoring = scoring
         self.prefer = prefer
+        self.committee = committee
         self.refit = refit
         self.complexity = complexity
         self.centers = centers
@@ -169,31 +192,24 @@ class VotedKernelClassifierCV(
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Choose the penalties and fit.
+        """Choose kernels and penalties by cross-validation, and fit the model.
 
         Parameters
         ----------
         X, y : training data, as for `VotedKernelClassifier.fit`
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, in fitting and in scoring.
+            Weights for fitting and for scoring.
         **params
-            ``groups`` for the splitter; with metadata routing, whatever was requested.
+            ``groups`` for the splitter or, with metadata routing, any requested metadata.
 
         Returns
         -------
         self
         """
         started = time.time()
-        lambdas = check_penalties(
-            self.complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES
-        )
-        betas = check_penalties(self.l1_penalties, "l1_penalties", DEFAULT_PENALTIES)
-        if self.prefer not in ("best", "sparse"):
-            raise ValueError(f"prefer must be 'best' or 'sparse', got {self.prefer!r}.")
-        alternatives = list(self._alternatives())
-        for _, estimator in alternatives:
-            check_parameters(estimator, SOLVERS)
-            refuse_continuum(estimator.kernels, "VotedKernelClassifierCV")
+        grid = self._grid()
+        by_path = self.complexity_penalties is None and self.l1_penalties is None
+        alternatives = self._checked_alternatives()
         refuse_dask(X, "VotedKernelClassifierCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
         with FitAttempt(self) as attempt:
@@ -206,59 +222,89 @@ class VotedKernelClassifierCV(
             if self.scoring is None and self.class_weight is not None:
                 routed.scorer.score = self._weigh_scores(classes, codes, routed.scorer.score)
             cv = check_cv(self.cv, codes, classifier=True)
+            if self.cv is None and by_path:
+                cv = StratifiedKFold(shuffle=True, random_state=0)
             splits = list(cv.split(np.zeros((count_rows(X), 1)), codes, **routed.splitter.split))
-            scorer = check_scoring(alternatives[0][1], scoring=self.scoring)
-            progress = FitProgress(self, len(alternatives) * len(splits) + 1, X, y)
-            schedule = None
-            if self.time_limit is not None:
-                n_folds, n_workers = len(alternatives) * len(splits), effective_n_jobs(self.n_jobs)
-                schedule = Schedule(started, self.time_limit, n_folds, n_workers)
-            jobs = (
-                delayed(score_fold)(
-                    estimator, X, y, sample_weight, split, lambdas, betas, scorer,
-                    routed.scorer.score, schedule, number,
-                )
-                for number, ((_, estimator), split) in enumerate(product(alternatives, splits))
-            )  # fmt: skip
-            folds = self._run(jobs, len(splits), schedule, progress)
             self.n_splits_ = len(splits)
-            tried = {
-                named.get("kernels"): fold.n_kernels
-                for (named, _), fold in zip(alternatives, folds[:: len(splits)], strict=True)
-            }
-            self.n_kernels_tried_ = sum(tried.values())
-            points = [
-                named | {"complexity_penalty": float(lam), "l1_penalty": float(beta)}
-                for (named, _), lam, beta in product(alternatives, lambdas, betas)
-            ]
-            self.cv_results_ = tabulate_candidates(points, folds, len(splits))
-            chosen = self._choose(alternatives, walk_outwards(lambdas, betas)[0])
-            self._warn(folds)
-            if self.refit:
-                self._refit(chosen, X, y, sample_weight, schedule, attempt)
+            scorer = None
+            if self.scoring is not None:
+                scorer = check_scoring(alternatives[0][1], scoring=self.scoring)
+            data = SearchData(X, classes, codes, sample_weight, splits, scorer, routed.scorer.score)
+            if by_path:
+                self._fit_by_path(PathStrategy(self, alternatives, data), attempt)
             else:
+                strategy = GridStrategy(self, alternatives, data, grid, started)
+                self._fit_by_grid(strategy, attempt)
+            if not self.refit:
                 self.classes_ = classes
-            self._chosen = chosen
-            progress.end()
         return self
 
-    def _run(
-        self,
-        jobs: Iterable[Any],
-        n_splits: int,
-        schedule: Schedule | None,
-        progress: FitProgress,
-    ) -> list[FoldResult]:
-        folds: list[FoldResult] = []
-        in_order = schedule is not None and schedule.n_workers == 1
-        for fold in _while_solved(jobs, n_splits) if in_order else _parallel(self.n_jobs)(jobs):
-            progress.begin_problem(f"fold {len(folds)}", lambda state: {})
-            folds.append(fold)
-            progress.end_problem()
-        return folds
+    def _fit_by_grid(self, strategy: GridStrategy, attempt: FitAttempt) -> None:
+        """Search a grid of plain votes, and fit the best one."""
+        data = strategy.data
+        progress = FitProgress(self, data.X, data.labels, strategy.n_folds + 1)
+        folds = strategy.run(progress)
+        self.n_kernels_tried_ = strategy.n_kernels_tried(folds)
+        self.cv_results_ = strategy.results(folds)
+        self._note_choice(strategy.choose(self.cv_results_))
+        self.l1_penalty_ = self.best_params_["l1_penalty"]
+        self._chosen = strategy.classifier_of(self.best_params_)
+        strategy.warn(folds, self.cv_results_)
+        if self.refit:
+            strategy.refit(self._chosen, self.best_params_, attempt)
+        progress.end()
 
-    def _alternatives(self) -> Iterator[tuple[dict[str, Any], VotedKernelClassifier]]:
-        """Give (names of the choice, unfitted classifier) for every kernels and complexity."""
+    def _note_choice(self, index: int) -> None:
+        self.best_index_ = index
+        self.best_params_ = self.cv_results_["params"][index]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][index])
+        self.complexity_penalty_ = self.best_params_["complexity_penalty"]
+
+    def _fit_by_path(self, strategy: PathStrategy, attempt: FitAttempt) -> None:
+        """Search down a path, and fit the committee of the best level."""
+        data = strategy.data
+        n_levels = len(strategy.alternatives) * 2 * MOST_LEVELS
+        progress = FitProgress(self, data.X, data.labels, n_levels + 1)
+        strategy.run(progress)
+        if not strategy.found:
+            model = strategy.fit_plain()
+            attempt.publish(fitted_attributes(model))
+            self.complexity_penalty_, self.l1_penalty_ = model.complexity_penalty, model.l1_penalty
+            self.best_score_, self.best_params_, self.cv_results_ = math.nan, {}, {}
+            self.best_index_, self._chosen = 0, model
+        else:
+            strategy.warn_of_limits()
+            self.cv_results_ = strategy.results()
+            found, level, index = strategy.choose()
+            self._note_choice(index)
+            self.complexity_penalty_ *= found.factor
+            self.l1_penalty_ = 0.0
+            self.n_kernels_tried_ = sum(f.training.columns.n_kernels for f in strategy.found)
+            self._chosen = found.estimator
+            if self.refit:
+                attempt.publish(strategy.refit(found, level))
+        progress.end()
+
+    def _grid(self) -> tuple[FloatArray, FloatArray]:
+        """Return the complexity penalties and the l1 penalties to search over."""
+        if self.prefer not in ("best", "sparse"):
+            raise ValueError(f"prefer must be 'best' or 'sparse', got {self.prefer!r}.")
+        if not isinstance(self.committee, Integral) or self.committee < 1:
+            raise ValueError(f"committee must be an integer >= 1, got {self.committee!r}.")
+        return (
+            check_penalties(self.complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES),
+            check_penalties(self.l1_penalties, "l1_penalties", DEFAULT_PENALTIES),
+        )
+
+    def _checked_alternatives(self) -> list[Alternative]:
+        alternatives = list(self._alternatives())
+        for _, estimator in alternatives:
+            check_parameters(estimator)
+            refuse_continuum(estimator.kernels, "VotedKernelClassifierCV")
+        return alternatives
+
+    def _alternatives(self) -> Iterator[Alternative]:
+        """Yield (names, unfitted classifier) for every choice of kernels and complexity."""
         searched = {
             name: value
             for name, value in (("kernels", self.kernels), ("complexity", self.complexity))
@@ -281,7 +327,7 @@ class VotedKernelClassifierCV(
             )
 
     def _route(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
-        """Return what goes to the splitter and what to the scorer."""
+        """Return the arguments for the splitter and for the scorer."""
         if _routing_enabled():
             weight = {} if sample_weight is None else {"sample_weight": sample_weight}
             routed: Bunch = process_routing(self, "fit", **weight, **params)
@@ -298,13 +344,13 @@ class VotedKernelClassifierCV(
         )
 
     def _weigh_scores(self, classes: Any, codes: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """Let the class weights count in the default accuracy, as they do in the loss."""
+        """Return the scorer's arguments, with rows weighted by class as in the loss."""
         weights = params.get("sample_weight", np.ones(len(codes)))
         factors = class_factors(self.class_weight, classes, codes, weights)
         return {**params, "sample_weight": weighted_classes(weights, factors, codes)}
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get metadata routing of this object.
+        """Return the metadata routing of this object.
 
         Returns
         -------
@@ -328,131 +374,15 @@ class VotedKernelClassifierCV(
             )
         )
 
-    def _choose(
-        self,
-        alternatives: list[tuple[dict[str, Any], VotedKernelClassifier]],
-        usual: tuple[int, int],
-    ) -> VotedKernelClassifier:
-        """Choose a candidate, and return the classifier that has its kernels and complexity.
+    def chosen_classifier(self) -> VotedKernelClassifier:
+        """Return an unfitted classifier with the parameters that the search chose.
 
-        Where time did not suffice to solve any in all folds, it is the ``usual`` pair.
+        Returns
+        -------
+        VotedKernelClassifier
         """
-        results = self.cv_results_
-        mean = results["mean_test_score"]
-        if results["n_solved_splits"].max() < self.n_splits_:
-            self.best_index_ = self._without_search(usual)
-        elif not np.isfinite(mean).any():
-            raise ValueError("Every score is NaN; look at the scorer and the folds.")
-        else:
-            self.best_index_ = best_candidate(results, self.n_splits_, self.prefer)
-        self.best_params_ = results["params"][self.best_index_]
-        self.best_score_ = float(mean[self.best_index_])
-        self.complexity_penalty_ = self.best_params_["complexity_penalty"]
-        self.l1_penalty_ = self.best_params_["l1_penalty"]
-        names = {key: self.best_params_.get(key) for key in alternatives[0][0]}
-        return next(estimator for named, estimator in alternatives if named == names)
-
-    def _without_search(self, usual: tuple[int, int]) -> int:
-        """Return the usual pair, the first of the walk; raise where nothing would come of it."""
-        if not self.refit:
-            raise FitLimitError(
-                f"time_limit={self.time_limit!r} ended the search before any pair of penalties "
-                "was solved in all folds; give a larger time_limit."
-            )
-        results = self.cv_results_
-        n_lambdas, n_betas = (
-            len(np.unique(results[f"param_{name}"]))
-            for name in ("complexity_penalty", "l1_penalty")
+        check_is_fitted(self, "complexity_penalty_")
+        chosen: VotedKernelClassifier = clone(self._chosen).set_params(
+            complexity_penalty=self.complexity_penalty_, l1_penalty=self.l1_penalty_
         )
-        # The same pair in every alternative; that of the alternative that came farthest is taken.
-        places = np.arange(len(results["params"])).reshape(-1, n_lambdas, n_betas)[:, *usual]
-        index = int(places[results["n_solved_splits"][places].argmax()])
-        params = results["params"][index]
-        warnings.warn(
-            f"time_limit={self.time_limit!r} ended the search before any pair of penalties was "
-            "solved in all folds. The model has the pair next to the defaults of "
-            f"VotedKernelClassifier, complexity_penalty={params['complexity_penalty']:g} and "
-            f"l1_penalty={params['l1_penalty']:g}; best_score_ is NaN.",
-            ConvergenceWarning,
-            stacklevel=user_stacklevel(),
-        )
-        return index
-
-    def _refit(
-        self,
-        chosen: VotedKernelClassifier,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        schedule: Schedule | None,
-        attempt: FitAttempt,
-    ) -> None:
-        model = clone(chosen).set_params(
-            complexity_penalty=self.complexity_penalty_,
-            l1_penalty=self.l1_penalty_,
-            time_limit=None if schedule is None else max(SHORTEST, schedule.end - time.time()),
-        )
-        try:
-            model.fit(X, y, sample_weight)
-        except KeyboardInterrupt:
-            found = fitted_attributes(model)
-            if "term_weights_" in found:
-                self._chosen = chosen
-                attempt.keep(found)
-            raise
-        except FitLimitError as error:
-            if schedule is None:
-                raise
-            raise FitLimitError(
-                f"time_limit={self.time_limit!r} left no time to fit a model with the penalties "
-                "chosen; give a larger time_limit."
-            ) from error
-        attempt.publish(fitted_attributes(model))
-
-    def _warn(self, folds: list[FoldResult]) -> None:
-        gaps = np.concatenate([fold.relative_gaps[fold.solved] for fold in folds])
-        late = int((gaps > self.tol).sum())
-        if late:
-            warnings.warn(
-                f"{late} of {len(gaps)} fits in the search stopped early, with relative duality "
-                f"gaps up to {gaps.max():.2g}, above tol={self.tol:.2g}; "
-                "see cv_results_['max_relative_gap'].",
-                ConvergenceWarning,
-                stacklevel=user_stacklevel(),
-            )
-        n_solved = self.cv_results_["n_solved_splits"]
-        complete = int((n_solved == self.n_splits_).sum())
-        if 0 < complete < len(n_solved):
-            warnings.warn(
-                f"time_limit={self.time_limit!r} ended the search: {complete} of {len(n_solved)} "
-                "candidates were solved in all folds, and the choice is among these; the penalties "
-                "nearest to the defaults come first.",
-                ConvergenceWarning,
-                stacklevel=user_stacklevel(),
-            )
-
-
-def _while_solved(jobs: Iterable[Any], n_splits: int) -> Iterator[FoldResult]:
-    """Run the folds one after another.
-
-    An alternative with a fold in which there was no time for any penalties cannot be chosen any
-    more: its other folds are not run, and count as unsolved.
-    """
-    fold: FoldResult | None = None
-    for number, (function, args, options) in enumerate(jobs):
-        if number % n_splits == 0 or fold is None or fold.solved.any():
-            fold = function(*args, **options)
-        assert fold is not None
-        yield fold
-
-
-def _parallel(n_jobs: int | None) -> Parallel:
-    """Return what runs folds, and gives each as soon as it is done where the backend can.
-
-    The multiprocessing backend cannot, nor can that of Dask before joblib 1.4; joblib refuses to
-    ask them. They give all folds at the end, which only makes progress lumpy.
-    """
-    try:
-        return Parallel(n_jobs=n_jobs, return_as="generator")
-    except ValueError:
-        return Parallel(n_jobs=n_jobs)
+        return chosen

@@ -1,14 +1,14 @@
-"""`voted_kernel_path`: the whole grid of penalties, as plain arrays."""
+"""`voted_kernel_path`: models for a whole grid of penalties, as plain arrays."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._system.blas_threads import single_blas_thread
+from .._system.budget import Budget
 from ..distributed import refuse_dask
 from ..exceptions import SolverInterrupted
 from ..kernels import clone_families
@@ -16,10 +16,9 @@ from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters, check_penalties
 from ..problem import Vote
-from ..solvers import SOLVERS
 from ..solvers.grid import DEFAULT_PENALTIES, Grid, solve_grid
 from ._fitted_attributes import published_constants
-from .classifier import VotedKernelClassifier, share_of_time
+from .classifier import VotedKernelClassifier
 
 
 def voted_kernel_path(
@@ -32,14 +31,14 @@ def voted_kernel_path(
     sample_weight: Any = None,
     **params: Any,
 ) -> Bunch:
-    """Fit the vote for every pair of penalties, by hot restarts.
+    """Fit the vote for every pair of penalties, with warm starts.
 
     Parameters
     ----------
     X, y : training data, as for `VotedKernelClassifier.fit`
     kernels : as for `VotedKernelClassifier`
     complexity_penalties, l1_penalties : array-like, default=None
-        The grid; None is 1, 0.1, ..., 1e-6.
+        The grid. None means 1, 0.1, ..., 1e-6.
     sample_weight : array-like of shape (n_samples,), default=None
     **params
         Other parameters of `VotedKernelClassifier`: complexity, centers, fit_intercept,
@@ -51,7 +50,7 @@ def voted_kernel_path(
         ``complexity_penalties`` (n_l,), ``l1_penalties`` (n_b,);
         ``objectives``, ``dual_bounds``, ``dual_gaps``, ``intercepts``, ``n_iter`` and
         ``stop_reasons``, of shape (n_l, n_b, n_problems);
-        ``weights`` (n_l, n_b, n_problems, n_terms) over all terms that got a weight anywhere,
+        ``weights`` (n_l, n_b, n_problems, n_terms) of all terms that any of the models uses;
         ``term_kernel_indices`` and ``term_support_indices`` (n_terms,);
         ``support`` and ``support_vectors``, the training rows of these terms;
         ``n_support`` (n_l, n_b), the number of support vectors of each model;
@@ -66,30 +65,31 @@ def voted_kernel_path(
     >>> path.objectives.shape
     (2, 1, 1)
     """
-    started = time.perf_counter()
     estimator = VotedKernelClassifier(kernels, **params)
-    check_parameters(estimator, SOLVERS)
+    check_parameters(estimator)
+    budget = Budget().for_seconds(estimator.time_limit)
     if estimator.solver != "column-generation":
-        raise ValueError("voted_kernel_path has one solver, 'column-generation'.")
+        raise ValueError(
+            "voted_kernel_path supports only solver='column-generation', got "
+            f"solver={estimator.solver!r}."
+        )
     refuse_continuum(kernels, "voted_kernel_path")
     refuse_dask(X, "voted_kernel_path")
     lambdas = check_penalties(complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES)
     betas = check_penalties(l1_penalties, "l1_penalties", DEFAULT_PENALTIES)
-    limit = estimator.time_limit
-    deadline = None if limit is None else started + limit
     with single_blas_thread():
-        training = Training.prepare(estimator, X, y, sample_weight, deadline=deadline)
-        grids = solve_grids(training, lambdas, betas, estimator, deadline)
+        training = Training.prepare(estimator, X, y, sample_weight, budget=budget)
+        grids = solve_grids(training, lambdas, betas, estimator)
     return as_path(training, grids, lambdas, betas)
 
 
 def refuse_continuum(kernels: Any, user: str) -> None:
-    """Raise for a continuous family, whose columns differ from pair to pair of penalties."""
+    """Raise for a continuous family: its columns differ from one pair of penalties to the next."""
     if any(family.is_continuous for _, family in clone_families(kernels)):
         raise ValueError(
-            f"{user} goes through its grid with one set of columns, and ContinuousGaussian "
-            "chooses its own for each pair of penalties; use VotedKernelClassifier (with "
-            "GridSearchCV to choose penalties), or Gaussian."
+            f"{user} uses one set of columns for its whole grid, but ContinuousGaussian chooses "
+            "its own for each pair of penalties; use VotedKernelClassifier (with GridSearchCV to "
+            "choose penalties), or Gaussian."
         )
 
 
@@ -98,24 +98,22 @@ def solve_grids(
     lambdas: FloatArray,
     betas: FloatArray,
     estimator: Any,
-    deadline: float | None,
     *,
     pass_over_imprecise: bool = False,
     order: list[tuple[int, int]] | None = None,
 ) -> list[Grid]:
-    """Solve the grid of every one-vs-rest problem; each gets its share of the time."""
-    training.gram.work *= len(lambdas) * len(betas)
+    """Solve the grid of each one-vs-rest problem in its share of the time."""
+    training = training.for_pairs(len(lambdas) * len(betas))
     problems = training.problems(float(lambdas[0]), float(betas[0]))
     try:
         return [
             solve_grid(
-                problem,
+                problem.within(problem.budget.share(len(problems) - number)),
                 training.complexities,
                 lambdas,
                 betas,
                 tol=estimator.tol,
                 max_iter=estimator.max_iter,
-                deadline=share_of_time(deadline, len(problems) - number),
                 pass_over_imprecise=pass_over_imprecise,
                 order=order,
             )
@@ -126,11 +124,11 @@ def solve_grids(
 
 
 def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: FloatArray) -> Bunch:
-    """Bring the grids of all problems over one set of terms."""
+    """Join the grids of all problems over one set of terms."""
     constants = np.stack([grid.intercepts for grid in grids], axis=-1)
     empty = np.stack([~(grid.weights != 0).any(axis=-1) for grid in grids], axis=-1)
     constants = published_constants(training.problems(0.0, 0.0), constants, empty)
-    vote = Vote.gather(grids, constants, training.gram.families, training.centers)
+    vote = Vote.gather(grids, constants, training.columns.families, training.centers)
     objectives = np.stack([grid.objectives for grid in grids], axis=-1)
     dual_bounds = np.stack([grid.dual_bounds for grid in grids], axis=-1)
     return Bunch(
@@ -149,14 +147,14 @@ def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: F
         support_vectors=vote.points,
         n_support=vote.count_points(),
         classes=training.classes,
-        kernels=training.gram.families,
-        kernel_names=training.gram.names,
+        kernels=training.columns.families,
+        kernel_names=training.columns.names,
         complexities=training.complexities,
     )
 
 
 def vote_of_path(path: Bunch) -> Vote:
-    """Return the votes of all pairs of penalties, with axes (pair, pair, problem)."""
+    """Return the votes of all models, with axes (lambda, beta, problem)."""
     return Vote(
         families=path.kernels,
         support=path.support,

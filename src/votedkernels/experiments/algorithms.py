@@ -1,10 +1,10 @@
-"""The algorithms of the paper, each with all its settings on one run.
+"""The algorithms of the paper; each runs all its settings on one split.
 
-    l2-svm           SVC on one kernel; kernel and C
-    l1-svm           the norm-1 SVM on one kernel; kernel and beta
+    l2-svm           SVC with one kernel; kernel and C
+    l1-svm           the norm-1 SVM with one kernel; kernel and beta
     vkr-dimension    the vote over all kernels, complexity by dimension (the paper's VKR2)
-    vkr-trace        the same by trace (the paper's VKRc)
-    vkr-local        the same by local complexity, which tells Gaussian kernels apart
+    vkr-trace        the same, complexity by trace (the paper's VKRc)
+    vkr-local        the same, local complexity, which differs between Gaussian kernels
 
 Kernels are (x.y + 1)^k for k = 1..10, or exp(-gamma ||x - y||^2) for gamma = 1e-6..1.
 """
@@ -14,6 +14,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .._system.blas_threads import single_blas_thread
+from .._system.budget import Budget
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.path import as_path, solve_grids, vote_of_path
 from ..kernels import Gaussian, Polynomial
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.columns import FUSED_WORK
+from ..kernels.local_columns import has_numba
 from ..preparation.training import Training
 from .outcomes import Outcomes
 from .protocol import Split
@@ -35,22 +38,22 @@ GAMMAS = tuple(10.0**i for i in range(-6, 1))
 PENALTIES = tuple(10.0**-i for i in range(7))
 COSTS = tuple(10.0**i for i in range(-4, 8))
 SVC_MAX_ITER = 10**6
-#: Votes are solved to this relative duality gap, each path within these seconds.
+#: The relative duality gap of votes, and the time limit of a path in seconds.
 TOL = 1e-4
 PATH_SECONDS = 600.0
 
-Algorithm = Callable[[Split, str], Outcomes]
+Algorithm = Callable[[Split], Outcomes]
 
 
 def make_family(family: str, members: Any = None) -> KernelFamily:
-    """Return the paper's kernels of one kind, all of them or some."""
+    """Return the paper's kernels of one kind: all of them, or the given members."""
     if family == "gaussian":
         return Gaussian(GAMMAS if members is None else members, unit=1.0)
     return Polynomial(DEGREES if members is None else members, gamma=1.0, coef0=1.0)
 
 
 def members_of(family: str) -> tuple[str, tuple[float, ...]]:
-    """Return what a kernel of this kind is told by, and its values, simple ones first."""
+    """Return the parameter of this kind of kernels and its values, simplest kernel first."""
     return ("gamma", GAMMAS) if family == "gaussian" else ("degree", DEGREES)
 
 
@@ -80,12 +83,12 @@ def run_l1_svm(split: Split, family: str) -> Outcomes:
 def run_path(
     split: Split, kernels: Any, *, complexity_penalties: tuple[float, ...], complexity: str = "auto"
 ) -> Outcomes:
-    """Run a whole grid of penalties, by hot restarts."""
+    """Run a whole grid of penalties, each fit starting from the last."""
     started = time.perf_counter()
     out = Outcomes(mass=[])
     try:
         path = solve_path(split, kernels, complexity_penalties, complexity)
-    except ValueError:  # kernels that overflow, a class that is not there
+    except ValueError:  # a kernel overflows, or a class is missing
         for lam in complexity_penalties:
             for beta in PENALTIES:
                 out.add_failure(split, {"complexity_penalty": lam, "l1_penalty": beta})
@@ -118,27 +121,26 @@ def run_path(
 def solve_path(
     split: Split, kernels: Any, complexity_penalties: tuple[float, ...], complexity: str
 ) -> Any:
-    """Return what `voted_kernel_path` does, by compiled loops however small the data.
+    """Return what `voted_kernel_path` returns, but always use compiled loops.
 
-    Loading these does not pay for one small path, but one process here solves many.
+    Loading them does not pay for one small path, but here one process solves many.
     """
-    deadline = time.perf_counter() + PATH_SECONDS
+    budget = replace(Budget().for_seconds(PATH_SECONDS), compiled=has_numba())
     model = VotedKernelClassifier(kernels, complexity=complexity, tol=TOL)
     lambdas, betas = np.array(complexity_penalties), np.array(PENALTIES)
     with single_blas_thread():
-        training = Training.prepare(model, split.X_train, split.y_train, deadline=deadline)
-        training.gram.work = max(training.gram.work, FUSED_WORK)
-        grids = solve_grids(training, lambdas, betas, model, deadline, pass_over_imprecise=True)
+        training = Training.prepare(model, split.X_train, split.y_train, budget=budget)
+        grids = solve_grids(training, lambdas, betas, model, pass_over_imprecise=True)
     return as_path(training, grids, lambdas, betas)
 
 
 def path_decisions(path: Any, X: FloatArray) -> FloatArray:
-    """Return the votes of every model of a path of two classes, (n_lambda, n_beta, n_rows)."""
+    """Return the decisions of all models of a two-class path, (n_lambda, n_beta, n_rows)."""
     return np.moveaxis(vote_of_path(path).decide(X)[..., 0], 0, -1)
 
 
 def path_masses(path: Any) -> FloatArray:
-    """Return the sum of |weights| of every kernel, (n_lambda, n_beta, n_kernels)."""
+    """Return the sum of |weights| of each kernel, (n_lambda, n_beta, n_kernels)."""
     sizes = np.abs(path.weights[:, :, 0, :])
     n_kernels = len(path.kernel_names)
     return np.stack(
@@ -152,10 +154,10 @@ def path_masses(path: Any) -> FloatArray:
 def run_l2_svm(split: Split, family: str) -> Outcomes:
     """Run SVC for every kernel and C.
 
-    The kernel matrix is computed once for all C. Where no multiplier is at its bound C, a
-    larger C has the same solution, and is not solved again. Where the iterations are capped and
-    two C give the same multipliers to the last bit, the bound never had a part in them, and
-    larger C, which would repeat them, are not solved either.
+    The kernel matrix is computed once for all C. If no multiplier is at its bound C, larger values
+    of C have the same solution and are not solved. If the iterations are capped and two values of C
+    yield the same multipliers to the last bit, the bound plays no part in them, and larger values,
+    which would repeat them, are not solved either.
     """
     out = Outcomes()
     name, values = members_of(family)
@@ -190,7 +192,7 @@ def run_l2_svm(split: Split, family: str) -> Outcomes:
 
 
 def fit_svc(K: FloatArray, y: Any, C: float) -> tuple[Any, str]:
-    """Return (model or None, status)."""
+    """Return the model (None if the fit failed) and its status."""
     if not np.isfinite(K).all():
         return None, "failed"
     with warnings.catch_warnings():
@@ -202,18 +204,20 @@ def fit_svc(K: FloatArray, y: Any, C: float) -> tuple[Any, str]:
     return model, "cap" if model.fit_status_ else "ok"
 
 
+def _algorithms(family: str, *complexities: str) -> dict[str, Algorithm]:
+    """Return the algorithms for one kind of kernels, with a vote for each complexity measure."""
+    return {
+        "l2-svm": partial(run_l2_svm, family=family),
+        "l1-svm": partial(run_l1_svm, family=family),
+        **{
+            f"vkr-{complexity}": partial(run_vote, family=family, complexity=complexity)
+            for complexity in complexities
+        },
+    }
+
+
 #: By the kind of kernels, then by name.
-ALGORITHMS: dict[str, dict[str, Algorithm]] = {
-    "polynomial": {
-        "l2-svm": run_l2_svm,
-        "l1-svm": run_l1_svm,
-        "vkr-dimension": lambda split, family: run_vote(split, family, "dimension"),
-        "vkr-trace": lambda split, family: run_vote(split, family, "trace"),
-    },
-    "gaussian": {
-        "l2-svm": run_l2_svm,
-        "l1-svm": run_l1_svm,
-        "vkr-trace": lambda split, family: run_vote(split, family, "trace"),
-        "vkr-local": lambda split, family: run_vote(split, family, "local"),
-    },
+ALGORITHMS = {
+    "polynomial": _algorithms("polynomial", "dimension", "trace"),
+    "gaussian": _algorithms("gaussian", "trace", "local"),
 }

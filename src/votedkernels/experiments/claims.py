@@ -1,4 +1,4 @@
-"""The paper's claims put to our results: a verdict for each, and words made from the numbers."""
+"""The paper's claims compared with our results: a verdict for each, and the numbers behind it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .paper import CLAIMS, DATASETS, SVMS, TABLE, VOTES, Claim
 from .selection import Group
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "open"
-#: An error at least this share below that of the better SVM is a considerable improvement.
+#: An error lower than the better SVM's by at least this share is a considerable improvement.
 CONSIDERABLE = 0.2
 MUCH_SPARSER = 0.5
 
@@ -36,7 +36,7 @@ class Finding:
 
 
 def decide(groups: Sequence[Group]) -> list[Finding]:
-    """Return the findings on all claims, group by group; peers have none."""
+    """Return the findings on all claims, group by group; there are none for peers."""
     findings = []
     for group in groups:
         if group.family not in VOTES:
@@ -60,7 +60,7 @@ def _finding(key: str, group: Group, outcome: tuple[str, str]) -> Finding:
 
 
 class _Results:
-    """Means and tests of a group, on the data sets that have both SVMs and a vote."""
+    """Means and tests of a group, on the data sets with results of both SVMs and a vote."""
 
     def __init__(self, group: Group) -> None:
         self.group = group
@@ -91,17 +91,17 @@ class _Results:
         return all(test is not None and test.outcome == "better" for test in tests)
 
     def significant_wins(self, votes: Iterable[str]) -> list[str]:
-        """Data sets where one of the votes is significantly better than both SVMs."""
+        """Return the data sets on which a vote is significantly better than both SVMs."""
         votes = list(votes)
         return [d for d in self.datasets if any(self.beats_both(d, v) for v in votes)]
 
     def needed(self, of_eleven: int) -> int:
-        """As many data sets as the paper counts, in proportion to those at hand."""
+        """Return how many data sets a claim needs, in proportion to those in the records."""
         return max(1, math.ceil(of_eleven * len(self.datasets) / len(DATASETS)))
 
 
 def lower_than_both(errors: Figures, votes: Iterable[str], margin: float = 0.0) -> list[str]:
-    """Return data sets where a vote's mean error is below both SVMs', by a share of it."""
+    """Return the data sets on which a vote's mean error is below both SVMs', by this share."""
     votes = list(votes)
     found = []
     for dataset, row in errors.items():
@@ -115,7 +115,7 @@ def lower_than_both(errors: Figures, votes: Iterable[str], margin: float = 0.0) 
 
 
 def sparsity_ratios(support: Figures, vote: str, svm: str) -> dict[str, float]:
-    """Return, by data set, how many times more support vectors the SVM has."""
+    """Return, by data set, the SVM's number of support vectors divided by the vote's."""
     return {
         d: row[svm] / row[vote] if row[vote] else math.inf
         for d, row in support.items()
@@ -233,7 +233,10 @@ def _judge_always(results: _Results) -> tuple[str, str]:
 
 
 def count_sparser(support: Figures, votes: Iterable[str]) -> tuple[tuple[int, int], int]:
-    """Count data sets where every vote has fewer, at most half, the support vectors of both."""
+    """Count the data sets on which every vote is sparser than both SVMs, and at least twice.
+
+    Returns ((sparser, at least twice as sparse), data sets).
+    """
     votes = list(votes)
     fewer = much = n = 0
     for row in support.values():
@@ -306,7 +309,7 @@ _GAUSSIAN_JUDGES = {
 
 
 def describe_paper(key: str) -> str:
-    """Say what the paper's own table gives for a claim; nothing where it does not tell."""
+    """Say what the paper's own table yields for a claim; "" if the table does not say."""
     votes = VOTES["polynomial"]
     n = len(DATASETS)
     if key == "outperforms":
@@ -336,7 +339,7 @@ def describe_paper(key: str) -> str:
 
 
 def describe_ratios(ratios: Mapping[str, float]) -> str:
-    """Say median and range of ratios, and how many are at least ten."""
+    """Describe the median and range of ratios, and how many are at least ten."""
     values = list(ratios.values())
     tens = sum(value >= 10 for value in values)
     low, high = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)

@@ -1,4 +1,4 @@
-"""Two algorithms on one data set: the difference of their errors, tested, and in words."""
+"""Compare two algorithms on one data set: test the difference of errors and put it in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .statistics import TTest, corrected_t_test
 
 @dataclass(frozen=True)
 class Comparison:
-    """Test errors of two algorithms on the runs of a data set that both have."""
+    """The test errors of two algorithms on the runs of a data set that both have."""
 
     dataset: str
     first: str
@@ -22,7 +22,7 @@ class Comparison:
 
     @property
     def outcome(self) -> str:
-        """How the first fares: "better" or "worse" at the 5% level, or "no difference"."""
+        """How the first does: "better" or "worse" at the 5% level, or "no difference"."""
         if not self.test.significant:
             return "no difference"
         return "better" if self.test.mean < 0 else "worse"
@@ -39,14 +39,14 @@ class Comparison:
 
 
 def compare(group: Group, dataset: str, first: str, second: str) -> Comparison | None:
-    """Compare two algorithms of a group; None where they have no run in common."""
+    """Compare two algorithms of a group; None if they have no run in common."""
     return compare_across(group, first, group, second, dataset)
 
 
 def compare_across(
     group: Group, first: str, other: Group, second: str, dataset: str
 ) -> Comparison | None:
-    """Compare algorithms of two groups, whose folds are the same."""
+    """Compare algorithms of two groups, which must have the same folds."""
     a, b = group.errors_by_run(dataset, first), other.errors_by_run(dataset, second)
     both = sorted(a.keys() & b.keys())
     if not both:
@@ -58,14 +58,14 @@ def compare_across(
 
 
 def compare_all(group: Group) -> list[Comparison]:
-    """Compare every two algorithms on every data set, votes with SVMs rather than the reverse."""
+    """Compare all pairs of algorithms on all data sets; votes come before SVMs."""
     pairs = [(b, a) for a, b in combinations(group.algorithms, 2)]
     found = (compare(group, dataset, *pair) for dataset in group.datasets for pair in pairs)
     return [comparison for comparison in found if comparison]
 
 
 def format_p(p: float) -> str:
-    """Return a p-value in words that do not claim more digits than it has."""
+    """Return a p-value with no more digits than are meaningful."""
     if math.isnan(p):
         return "too few runs for a test"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -1,21 +1,21 @@
-"""All that a report is made of: the records of one or more files, checked, in a fixed order."""
+"""What a report is made from: the records of one or more files, checked and sorted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar, cast
 
 from ..exceptions import RecordError
 from .paper import DATASETS, EXPECTED, NAMES
 from .protocol import N_FOLDS, SCALINGS
-from .records import iterate_records, read_header
+from .records import RawRecord, Record, iterate_records, read_header
 
-Record = dict[str, Any]
+T = TypeVar("T")
 
 FAMILIES = ("polynomial", "gaussian", "peers")
-#: Other classifiers, as people call them.
+#: The usual names of other classifiers.
 PEER_NAMES = {
     "svc-gaussian": "SVC, Gaussian",
     "logistic-regression": "logistic regression",
@@ -25,26 +25,28 @@ PEER_NAMES = {
     "vkr-all": "VKR, tuned",
     "vkr-default": "VKR as it comes",
 }
+_TEXTS = ("family", "scaling", "dataset", "algorithm")
+_COUNTS = ("n_train", "n_validation", "n_test")
 _LISTS = ("settings", "validation_errors", "test_errors", "n_support", "status")
-#: What may differ between two records of the same unit without being a contradiction.
+#: Fields that may differ between two records of the same unit.
 _TIMES = {"fit_seconds", "predict_seconds", "finished"}
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Records in a fixed order, whatever the order of files and lines, and their headers."""
+    """Records and headers; their order does not depend on that of files and lines."""
 
     records: tuple[Record, ...]
-    headers: tuple[dict[str, Any], ...] = ()
+    headers: tuple[RawRecord, ...] = ()
 
 
 def load_evidence(paths: Iterable[Path | str]) -> Evidence:
-    """Read files of records; raise `RecordError` or `OSError` for what cannot be used."""
+    """Read files of records; raise `RecordError` or `OSError` for files that cannot be used."""
     by_key: dict[str, tuple[Record, Path]] = {}
-    headers: list[dict[str, Any]] = []
+    headers: list[RawRecord] = []
     for path in sorted({Path(path) for path in paths}):
-        for record in iterate_records(path):
-            check_record(record, path)
+        for raw in iterate_records(path):
+            record = check_record(raw, path)
             known, other = by_key.setdefault(record["key"], (record, path))
             if known is not record and _facts(known) != _facts(record):
                 raise RecordError(f"{path}: {record['key']} differs from the one in {other}.")
@@ -56,38 +58,53 @@ def load_evidence(paths: Iterable[Path | str]) -> Evidence:
     return Evidence(in_order(record for record, _ in by_key.values()), tuple(headers))
 
 
-def check_record(record: Record, path: Path | str) -> None:
-    """Raise `RecordError` for a record that is not of the shape the runner writes."""
-    key = record["key"]
+def check_record(raw: RawRecord, path: Path | str) -> Record:
+    """Return a record that has the shape the runner writes; raise `RecordError` for any other."""
+    wrong = _find_wrong_field(raw) or _find_wrong_figures(raw)
+    if wrong:
+        raise RecordError(f"{path}: record {raw['key']!r} {wrong}.")
+    return cast(Record, raw)
 
-    def fail(what: str) -> RecordError:
-        return RecordError(f"{path}: record {key!r} {what}.")
 
-    for name in ("family", "scaling", "dataset", "algorithm"):
-        if not isinstance(record.get(name), str):
-            raise fail(f"has no {name}")
-    for name in ("seed", "run", "n_train", "n_validation", "n_test"):
-        if type(record.get(name)) is not int or record[name] < (name[0] == "n"):
-            raise fail(f"has no usable {name}")
-    lists = [record.get(name) for name in _LISTS]
-    if not all(isinstance(values, list) for values in lists):
-        raise fail(f"lacks one of {', '.join(_LISTS)}")
-    if len({len(values) for values in lists if values is not None}) != 1 or not lists[0]:
-        raise fail("has settings and figures of different numbers, or none")
-    for name, total in (("validation_errors", "n_validation"), ("test_errors", "n_test")):
-        if not all(type(e) is int and 0 <= e <= record[total] for e in record[name]):
-            raise fail(f"has {name} that are no counts up to {total}")
+def _find_wrong_field(raw: RawRecord) -> str:
+    """Say which field is missing or of the wrong type; "" if all are there."""
+    for name in _TEXTS:
+        if not isinstance(raw.get(name), str):
+            return f"has no {name}"
+    for name in ("seed", "run", *_COUNTS):
+        value = raw.get(name)
+        if type(value) is not int or value < (name in _COUNTS):
+            return f"has no usable {name}"
+    lists = [value for name in _LISTS if isinstance(value := raw.get(name), list)]
+    if len(lists) < len(_LISTS):
+        return f"lacks one of {', '.join(_LISTS)}"
+    if len(set(map(len, lists))) != 1 or not lists[0]:
+        return "needs as many figures as settings, and at least one setting"
+    mass = raw.get("mass")
+    if mass is not None and (not isinstance(mass, list) or len(mass) != len(lists[0])):
+        return "needs as many masses as settings"
+    return ""
+
+
+def _find_wrong_figures(raw: RawRecord) -> str:
+    """Say which of the lists, all of equal length, has an invalid entry; "" if none has."""
+    record = cast(Record, raw)
+    errors = {
+        "validation_errors": (record["validation_errors"], record["n_validation"]),
+        "test_errors": (record["test_errors"], record["n_test"]),
+    }
+    for name, (counts, total) in errors.items():
+        if not all(type(n) is int and 0 <= n <= total for n in counts):
+            return f"has {name} that are not counts from 0 to {total}"
     if not all(isinstance(n, int | float) and n >= -1 for n in record["n_support"]):
-        raise fail("has numbers of support vectors that are none")
+        return "has an n_support that is not a number of support vectors"
     if not all(isinstance(setting, dict) for setting in record["settings"]):
-        raise fail("has settings that are no names with values")
-    mass = record.get("mass")
-    if mass is not None and (not isinstance(mass, list) or len(mass) != len(record["settings"])):
-        raise fail("has masses and settings of different numbers")
+        return "has settings that are not names with values"
+    return ""
 
 
 def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
-    """Return records sorted by what they are about, known names first."""
+    """Return records sorted by family, scaling, data set and algorithm, known names first."""
     return tuple(
         sorted(
             records,
@@ -95,7 +112,7 @@ def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
                 _rank(r["family"], FAMILIES),
                 _rank(r["scaling"], tuple(SCALINGS)),
                 _rank(r["dataset"], DATASETS),
-                _rank(r["algorithm"], tuple(NAMES)),
+                rank_of(r["algorithm"]),
                 r["seed"],
                 r["run"],
             ),
@@ -104,12 +121,17 @@ def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def name_of(algorithm: str) -> str:
-    """Return an algorithm as the paper calls it, or as people do, or its own name."""
+    """Return an algorithm's name in the paper, or its usual name, or the name as it is."""
     return {**PEER_NAMES, **NAMES}.get(algorithm, algorithm)
 
 
+def rank_of(algorithm: str) -> tuple[int, str]:
+    """Return what algorithms are sorted by: the paper's in its order, then others by name."""
+    return _rank(algorithm, tuple(NAMES))
+
+
 def describe_missing(records: Sequence[Record]) -> list[str]:
-    """Say, for each family and scaling, what the protocol asks for and the records lack."""
+    """Say, for each family and scaling, which records of the protocol are missing."""
     lines = []
     for family, scaling in unique((r["family"], r["scaling"]) for r in records):
         here = [r for r in records if (r["family"], r["scaling"]) == (family, scaling)]
@@ -134,7 +156,7 @@ def describe_missing(records: Sequence[Record]) -> list[str]:
     return lines
 
 
-def unique(values: Iterable[Any]) -> list[Any]:
+def unique(values: Iterable[T]) -> list[T]:
     """Return values without repetitions, in the order of their first appearance."""
     return list(dict.fromkeys(values))
 
@@ -143,5 +165,5 @@ def _rank(name: str, known: Sequence[str]) -> tuple[int, str]:
     return (known.index(name), "") if name in known else (len(known), name)
 
 
-def _facts(record: Record) -> Record:
+def _facts(record: Record) -> RawRecord:
     return {name: value for name, value in record.items() if name not in _TIMES}

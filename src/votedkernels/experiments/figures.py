@@ -1,7 +1,8 @@
-"""Figures of the report, drawn by matplotlib as SVG that goes inside a page.
+"""Figures of the report, drawn by matplotlib as SVG for use inside a page.
 
 Colours are drawn as placeholders and replaced by CSS variables, so that one drawing serves light
-and dark pages. Names of data sets stay outside, in the page. The same data give the same bytes.
+and dark pages. Names of data sets are in the page, not in the figure. The same data yield the same
+bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from .statistics import FriedmanTest
 
-#: Placeholders, and what stands in their place in the page.
+#: Placeholders; `_CSS` says what replaces them in the page.
 INK, FAINT, PAPER = "#010203", "#010204", "#010205"
 SERIES = tuple(f"#0a0b{i:02x}" for i in range(1, 8))
 _CSS = {
@@ -24,7 +25,7 @@ _CSS = {
     PAPER: "var(--paper)",
     **{colour: f"var(--series-{i})" for i, colour in enumerate(SERIES, 1)},
 }
-#: Matplotlib's markers, and the same as paths in a box from -5 to 5, for legends.
+#: Matplotlib's markers, and the same shapes as paths in a box from -5 to 5, for legends.
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "s": "M-3.6-3.6h7.2v7.2h-7.2z",
@@ -35,12 +36,12 @@ MARKERS = {
     "X": "M-4.4-2.2l2.2-2.2l2.2 2.2l2.2-2.2l2.2 2.2l-2.2 2.2l2.2 2.2l-2.2 2.2l-2.2-2.2l-2.2 2.2"
     "l-2.2-2.2l2.2-2.2z",
 }  # fmt: skip
-#: Places in SERIES and MARKERS, so that an algorithm looks the same in every figure.
+#: Indices into SERIES and MARKERS, so that an algorithm looks the same in every figure.
 PLACES = {"l2-svm": 0, "l1-svm": 1, "vkr-dimension": 2, "vkr-trace": 3, "vkr-local": 4}
 
 
 def place_of(algorithm: str, algorithms: Sequence[str]) -> int:
-    """Return which colour and marker an algorithm has."""
+    """Return the index of an algorithm's colour and marker."""
     if algorithm in PLACES:
         return PLACES[algorithm]
     return list(algorithms).index(algorithm) % len(SERIES)
@@ -60,9 +61,10 @@ def draw_legend_marker(place: int, *, hollow: bool = False) -> str:
 def draw_error_against_support(
     ours: Mapping[str, tuple[float, float, float]], paper: Mapping[str, tuple[float, float]]
 ) -> str:
-    """Draw mean errors (with standard deviations) against support vectors, one data set.
+    """Draw mean errors (with standard deviations) against support vectors for one data set.
 
-    ``ours`` is (support vectors, error, standard deviation) by algorithm, ``paper`` the first two.
+    ``ours`` maps algorithms to (support vectors, error, standard deviation), ``paper`` to the first
+    two.
     """
     with _style():
         figure = _new_figure(3.0, 2.3)
@@ -86,7 +88,7 @@ def draw_error_against_support(
 def draw_weight_shares(
     shares: Mapping[str, Sequence[float]], labels: Sequence[str], axis: str
 ) -> str:
-    """Draw the share of each kernel in the sum of |weights|, by algorithm, one data set."""
+    """Draw the share of each kernel in the sum of |weights|, by algorithm, for one data set."""
     with _style():
         figure = _new_figure(3.0, 2.0)
         ax = _new_axes(figure, 0.17, 0.24, 0.8, 0.73)
@@ -115,11 +117,11 @@ def draw_validation_maps(
         side, n = 1.35, len(maps)
         width, height = 0.55 + (side + 0.15) * n + 0.75, side + 0.55
         figure = _new_figure(width, height)
-        # Few enough colours for the bar to be drawn as shapes, not as an image.
+        # With few colours, the bar is drawn as shapes, not as an image.
         colours = matplotlib.colormaps["cividis_r"].resampled(24)
         all_values = [100 * v for values in maps.values() for v in values.values()]
         low, high = min(all_values), max(all_values)
-        # A few hopeless settings must not hide the differences between the good ones.
+        # Cap the scale, so that bad settings do not hide differences between good ones.
         high = min(high, max(2.5 * low, low + 5.0)) if high > low else low + 1.0
         for i, (name, values) in enumerate(maps.items()):
             left = 0.55 + (side + 0.15) * i
@@ -164,7 +166,7 @@ def draw_validation_maps(
 
 
 def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
-    """Draw average ranks, and bars that join algorithms whose ranks do not differ (Demsar)."""
+    """Draw average ranks, and bars that join algorithms that do not differ (Demsar)."""
     with _style():
         order = sorted(range(len(names)), key=lambda i: (test.ranks[i], i))
         labels = [f"{name} {rank:.2f}" for name, rank in zip(names, test.ranks, strict=True)]
@@ -206,7 +208,7 @@ def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
         return _embed(figure)
 
 
-# -- the way to matplotlib and back ------------------------------------------------------
+# -- matplotlib --------------------------------------------------------------------------
 
 
 def _style() -> AbstractContextManager[Any]:
@@ -241,7 +243,7 @@ def _style() -> AbstractContextManager[Any]:
 
 
 def _new_figure(width: float, height: float) -> Any:
-    """Return a figure without pyplot's registry."""
+    """Return a figure that pyplot does not keep."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -258,7 +260,7 @@ def _new_axes(figure: Any, left: float, bottom: float, width: float, height: flo
 
 
 def _log_axis(ax: Any, values: Sequence[float]) -> None:
-    """Make the horizontal axis logarithmic, with a few round numbers on it."""
+    """Make the horizontal axis logarithmic, with a few round numbers."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     low, high = max(1.0, min(values)) / 1.25, max(1.0, *values) * 1.25
@@ -281,7 +283,7 @@ def _few_ticks(axis: Any) -> None:
 
 
 def _power_ticks(axis: Any, values: Sequence[float]) -> None:
-    """Label every third penalty, from the largest on."""
+    """Label every third penalty, starting with the largest."""
     places = range(len(values) - 1, -1, -3)
     axis.set_ticks(
         [i + 0.5 for i in places], [f"{values[i]:g}".replace("e-0", "e-") for i in places]
@@ -290,7 +292,7 @@ def _power_ticks(axis: Any, values: Sequence[float]) -> None:
 
 
 def _embed(figure: Any) -> str:
-    """Return the figure as SVG without what only a file of its own needs."""
+    """Return the figure as SVG, without what only a separate file needs."""
     buffer = io.StringIO()
     figure.savefig(
         buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -301,7 +303,7 @@ def _embed(figure: Any) -> str:
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', svg, count=1)
     for placeholder, css in _CSS.items():
         svg = svg.replace(placeholder, css)
-    # Names must not meet those of other figures in the page; the content makes them its own.
+    # Prefix ids by a hash of the content, so that they differ from those of other figures.
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:8]
     used = set(re.findall(r'(?:url\(#|xlink:href="#)([\w-]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)

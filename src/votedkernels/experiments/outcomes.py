@@ -1,4 +1,4 @@
-"""What an algorithm brings back from one run: a row of figures for each of its settings."""
+"""The results of an algorithm on one run: a row of figures for each setting."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from typing import Any
 import numpy as np
 
 from .protocol import Split
+from .records import Setting
 
 
 @dataclass
 class Outcomes:
-    """Figures by setting.
+    """The results of each setting.
 
-    ``status`` is "ok"; "cap" where a limit of iterations or time ended the fit, and "imprecise"
-    where double precision left a gap above the tolerance, whose models still count; "failed"
-    where there is no model, which counts as all wrong.
+    ``status`` is "ok", "cap" if a limit of iterations or time ended the fit, "imprecise" if double
+    precision left a gap above the tolerance, or "failed" if there is no model. Models with "cap" or
+    "imprecise" still count. A setting that failed counts as wrong on every row.
     """
 
-    settings: list[dict[str, Any]] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)
     validation_errors: list[int] = field(default_factory=list)
     test_errors: list[int] = field(default_factory=list)
     n_support: list[int] = field(default_factory=list)
     status: list[str] = field(default_factory=list)
-    #: Largest relative duality gap, of algorithms that prove one.
+    #: The largest relative duality gap, for algorithms that prove one.
     gap: float | None = None
-    #: Sum of |weights| of each kernel, by setting, of votes over several kernels.
+    #: The sum of |weights| of each kernel, by setting, for votes over several kernels.
     mass: list[list[float]] | None = None
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
@@ -35,21 +36,21 @@ class Outcomes:
     def add(
         self,
         split: Split,
-        setting: dict[str, Any],
+        setting: Setting,
         validation: Any,
         test: Any,
         n_support: int,
         status: str = "ok",
     ) -> None:
-        """Count the errors of predicted classes."""
+        """Add a setting and count the errors of its predictions."""
         self.settings.append(setting)
         self.validation_errors.append(int(np.sum(np.asarray(validation) != split.y_validation)))
         self.test_errors.append(int(np.sum(np.asarray(test) != split.y_test)))
         self.n_support.append(int(n_support))
         self.status.append(status)
 
-    def add_failure(self, split: Split, setting: dict[str, Any]) -> None:
-        """Count everything as wrong."""
+    def add_failure(self, split: Split, setting: Setting) -> None:
+        """Add a setting without a model, which counts as wrong on every row."""
         self.settings.append(setting)
         self.validation_errors.append(len(split.y_validation))
         self.test_errors.append(len(split.y_test))
@@ -57,7 +58,7 @@ class Outcomes:
         self.status.append("failed")
 
     def extend(self, parts: Iterable[Outcomes]) -> None:
-        """Take over the settings of others."""
+        """Add the settings of other outcomes."""
         for part in parts:
             for name in ("settings", "validation_errors", "test_errors", "n_support", "status"):
                 getattr(self, name).extend(getattr(part, name))

@@ -1,4 +1,4 @@
-"""The figures of one kind of kernels and scaling: what goes into them, data set by data set."""
+"""The figures for one kind of kernels and one scaling, data set by data set."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import figures
-from .evidence import Record, name_of
+from .evidence import name_of
 from .paper import TABLE
+from .records import Record, Setting
 from .selection import Group
 from .tables import rank_algorithms
 
@@ -19,7 +20,7 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure, with its heading, and what it shows in words for those who cannot see it."""
+    """A figure with its heading, and a description for those who cannot see it."""
 
     heading: str
     svg: str
@@ -47,7 +48,7 @@ def make_legend(group: Group, algorithms: Sequence[str], *, paper: bool) -> list
 
 
 def panel_errors(group: Group) -> list[Panel]:
-    """Return errors against support vectors."""
+    """Plot errors against support vectors."""
     panels = []
     for dataset in group.datasets:
         ours = {}
@@ -73,12 +74,12 @@ def panel_errors(group: Group) -> list[Panel]:
 
 
 def voters_of(group: Group) -> list[str]:
-    """Return the algorithms that put weights on several kernels."""
+    """Return the algorithms that weigh several kernels."""
     return [a for a in group.algorithms if any(c.masses for c in group.choices if c.algorithm == a)]
 
 
 def panel_shares(group: Group) -> list[Panel]:
-    """Return the share of each kernel in the sum of |weights|, at the settings chosen."""
+    """Plot the share of each kernel in the sum of |weights|, at the chosen settings."""
     panels = []
     axis = "\N{GREEK SMALL LETTER GAMMA}" if group.family == "gaussian" else "degree"
     for dataset in group.datasets:
@@ -107,7 +108,7 @@ def _kernel_labels(family: str, n: int) -> list[str]:
 
 
 def panel_validation(records: Sequence[Record], group: Group) -> list[Panel]:
-    """Return validation errors over the grid of penalties, with the pairs chosen."""
+    """Plot validation errors over the grid of penalties, with the chosen pairs."""
     here = [r for r in records if (r["family"], r["scaling"]) == (group.family, group.scaling)]
     panels = []
     for dataset in group.datasets:
@@ -144,7 +145,7 @@ def average_validation(records: Sequence[Record]) -> dict[Pair, float]:
     return {pair: float(np.mean(values)) for pair, values in rates.items()}
 
 
-def _pair(setting: dict[str, float]) -> Pair | None:
+def _pair(setting: Setting) -> Pair | None:
     try:
         return setting["complexity_penalty"], setting["l1_penalty"]
     except KeyError:
@@ -152,7 +153,7 @@ def _pair(setting: dict[str, float]) -> Pair | None:
 
 
 def panel_ranks(group: Group) -> Panel | None:
-    """Return the critical-difference diagram; None where there are too few data sets."""
+    """Return the critical-difference diagram; None if there are too few data sets."""
     ranked = rank_algorithms(group)
     if not ranked:
         return None

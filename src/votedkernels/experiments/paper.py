@@ -1,4 +1,4 @@
-"""What the paper reports: its table, its marks of significance, its claims.
+"""What the paper reports: its table, its marks of significance and its claims.
 
 Source: C. Cortes, P. Goyal, V. Kuznetsov and M. Mohri, "Voted Kernel Regularization",
 arXiv:1509.04340, section "Experiments" (table, text) and "Conclusion". The table says "pima"
@@ -17,7 +17,7 @@ SOURCE = (
 #: The algorithms of the paper's table, in its order.
 TABLE_ALGORITHMS = ("l2-svm", "l1-svm", "vkr-dimension", "vkr-trace")
 
-#: Algorithms as the paper calls them, and as a reader of the report meets them.
+#: The names of algorithms in the paper and in the report.
 NAMES = {
     "l2-svm": "L2-SVM",
     "l1-svm": "L1-SVM",
@@ -26,12 +26,12 @@ NAMES = {
     "vkr-local": "VKR local",
 }
 
-#: What the paper ran with each kind of kernels.
+#: The algorithms that the paper ran with each kind of kernels.
 EXPECTED = {
     "polynomial": TABLE_ALGORITHMS,
     "gaussian": ("l2-svm", "l1-svm", "vkr-trace"),
 }
-#: Those among them that are the paper's own.
+#: Those of them that the paper proposes.
 VOTES = {
     "polynomial": ("vkr-dimension", "vkr-trace"),
     "gaussian": ("vkr-trace",),
@@ -43,8 +43,8 @@ SVMS = ("l2-svm", "l1-svm")
 class Reported:
     """One cell of the table: means and standard deviations over five runs, and the mark.
 
-    ``mark`` is the significance level the paper claims in print: 0.05 where bold, 0.10 where bold
-    and in italics, None where plain. Errors are in percent.
+    ``mark`` is the significance level that the paper claims: 0.05 for bold, 0.10 for bold italics,
+    None for plain print. Errors are in percent.
     """
 
     error: float
@@ -133,7 +133,7 @@ DATASETS = tuple(TABLE)
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, and the rule by which this report decides on it."""
+    """A sentence of the paper, and the rule by which the report judges it."""
 
     key: str
     title: str

@@ -1,4 +1,4 @@
-"""Other classifiers under the same protocol and budget, for comparison.
+"""Other classifiers under the same protocol, for comparison, and what is tuned.
 
     svc-gaussian             scikit-learn's SVC; width and C
     logistic-regression      C
@@ -6,10 +6,10 @@
     rvm                      relevance vector machine (package fastrvm); width
     easymkl                  EasyMKL over the same kernels (package MKLpy); lambda
     vkr-all                  our vote over polynomials and Gaussians together; both penalties
-    vkr-default              ``VotedKernelClassifier()`` as it comes, untuned
+    vkr-default              ``VotedKernelClassifier()`` with its defaults; nothing
 
-Features are standardised, widths are in units of 1 / n_features. A support vector count of -1
-says that a method has none.
+Features are standardised, and widths are in units of 1 / n_features. A method without support
+vectors has a count of -1.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..kernels import Gaussian, Polynomial
 from .algorithms import PENALTIES, SVC_MAX_ITER, Algorithm, run_path
 from .outcomes import Outcomes
 from .protocol import Split
+from .records import Setting
 
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 COSTS = tuple(10.0**i for i in range(-2, 5))
@@ -38,13 +39,13 @@ RVM_WIDTHS = (0.1, 0.3, 1.0)
 RVM_MAX_ITER = 500
 NO_SUPPORT = -1
 
-Fit = tuple[dict[str, Any], Any]
+Fit = tuple[Setting, Any]
 
 
 def run_settings(
-    split: Split, models: Iterable[Fit], count: Callable[[Any], int] = lambda model: NO_SUPPORT
+    split: Split, models: Iterable[Fit], count: Callable[[Any], int] = lambda _model: NO_SUPPORT
 ) -> Outcomes:
-    """Fit and test each model; one that raises is a failure."""
+    """Fit and test each model; a model that raises counts as a failure."""
     out = Outcomes()
     for setting, model in models:
         started = time.perf_counter()
@@ -60,7 +61,7 @@ def run_settings(
         started = time.perf_counter()
         try:
             predictions = model.predict(split.X_validation), model.predict(split.X_test)
-        except ValueError:  # fastrvm's, of a model without relevance vectors
+        except ValueError:  # fastrvm raises if a model has no relevance vectors
             out.add_failure(split, setting)
             continue
         out.predict_seconds += time.perf_counter() - started
@@ -69,7 +70,7 @@ def run_settings(
     return out
 
 
-def run_svc(split: Split, family: str) -> Outcomes:
+def run_svc(split: Split) -> Outcomes:
     """Run SVC with a Gaussian kernel."""
     models: list[Fit] = [
         (
@@ -81,14 +82,14 @@ def run_svc(split: Split, family: str) -> Outcomes:
     return run_settings(split, models, lambda model: len(model.support_))
 
 
-def run_logistic_regression(split: Split, family: str) -> Outcomes:
+def run_logistic_regression(split: Split) -> Outcomes:
     """Run logistic regression."""
     models: list[Fit] = [({"C": C}, LogisticRegression(C=C, max_iter=2000)) for C in COSTS]
     return run_settings(split, models)
 
 
-def run_boosting(split: Split, family: str) -> Outcomes:
-    """Run gradient boosted trees."""
+def run_boosting(split: Split) -> Outcomes:
+    """Run gradient-boosted trees."""
     models: list[Fit] = [
         (
             {"learning_rate": rate, "max_leaf_nodes": leaves},
@@ -101,7 +102,7 @@ def run_boosting(split: Split, family: str) -> Outcomes:
     return run_settings(split, models)
 
 
-def run_rvm(split: Split, family: str) -> Outcomes:
+def run_rvm(split: Split) -> Outcomes:
     """Run a relevance vector machine with a Gaussian kernel."""
     from fastrvm import RVC
 
@@ -115,7 +116,7 @@ def run_rvm(split: Split, family: str) -> Outcomes:
     return run_settings(split, models, lambda model: len(model.relevance_))
 
 
-def run_easymkl(split: Split, family: str) -> Outcomes:
+def run_easymkl(split: Split) -> Outcomes:
     """Run EasyMKL over the Gaussian kernels."""
     from MKLpy.algorithms import EasyMKL
     from sklearn.metrics.pairwise import rbf_kernel
@@ -138,7 +139,7 @@ def run_easymkl(split: Split, family: str) -> Outcomes:
     return out
 
 
-def run_vote_of_all(split: Split, family: str) -> Outcomes:
+def run_vote_of_all(split: Split) -> Outcomes:
     """Run our vote over polynomials and Gaussians together."""
     scale = split.X_train.shape[1]
     kernels = [
@@ -148,8 +149,8 @@ def run_vote_of_all(split: Split, family: str) -> Outcomes:
     return run_path(split, kernels, complexity_penalties=PENALTIES)
 
 
-def run_default(split: Split, family: str) -> Outcomes:
-    """Run our classifier as it comes."""
+def run_default(split: Split) -> Outcomes:
+    """Run our classifier with its defaults."""
     return run_settings(split, [({}, VotedKernelClassifier())], lambda model: len(model.support_))
 
 

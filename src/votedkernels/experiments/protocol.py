@@ -1,7 +1,7 @@
-"""The paper's protocol: five random folds, each in turn for testing, the next for validation.
+"""The paper's protocol: five random folds; each is used for testing once, for validation once.
 
-For run i of 0..4, fold i tests, fold i + 1 (mod 5) validates and the other three train. Features
-are scaled by what the training folds say, never by the rest.
+In run i of 0..4, fold i is for testing, fold i + 1 (mod 5) for validation, and the other three for
+training. The scaling of the features is computed from the training folds alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """A name that no other unit has."""
+        """The unique name of the unit."""
         return (
             f"{self.family}/{self.scaling}/seed{self.seed}/{self.dataset}/run{self.run}/"
             f"{self.algorithm}"
@@ -56,7 +56,7 @@ class Split:
 
 
 def partition(n_rows: int, seed: int) -> list[IntArray]:
-    """Return five random folds of the rows, as equal in size as can be."""
+    """Return five random folds of the rows, as equal in size as possible."""
     order = np.random.default_rng(seed).permutation(n_rows)
     return [np.sort(fold) for fold in np.array_split(order, N_FOLDS)]
 
@@ -73,7 +73,7 @@ def split(X: FloatArray, y: IntArray, *, seed: int, run: int, scaling: str) -> S
 
 
 def make_scaler(scaling: str, X: FloatArray) -> Any:
-    """Return a function that scales rows by what these rows say."""
+    """Return a function that scales rows, fitted on the given rows."""
     if scaling not in SCALINGS:
         raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}.")
     if scaling == "none":

@@ -1,8 +1,8 @@
-"""Results on disk: one line of JSON for each finished unit, appended and never changed.
+"""Results on disk: one line of JSON per finished unit, appended and never changed.
 
-A line is written by one call and flushed to the disk before the next unit is taken up, so that a
-killed run leaves whole lines and at most a torn last one, which the next run cuts off. The
-first line tells the version of the format and what was run. A lock keeps a second process off.
+Each line is flushed to the disk before the next one is written. A run that is killed therefore
+leaves complete lines and at most one torn line at the end, which the next run removes. The first
+line holds the version of the format and what was run. A lock keeps other processes from writing.
 """
 
 from __future__ import annotations
@@ -12,28 +12,69 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, NotRequired, Self, TypedDict
 
 from .._system.atomic_files import naming
 from ..exceptions import RecordError
 
 FORMAT_VERSION = 1
-#: Bytes that a record may have, so that no file can fill the memory with one.
+#: The largest line that is read, in bytes, so that no file can fill the memory.
 MAX_LINE = 2**26
+
+#: The parameters of one fit, by name.
+Setting = dict[str, float]
+#: A line of a file, of which only the key has been checked.
+RawRecord = dict[str, object]
+
+
+class Record(TypedDict):
+    """One finished unit: what it is about, and figures for each of its settings.
+
+    The lists have one entry per setting. ``n_support`` is -1 for methods without support vectors.
+    """
+
+    key: str
+    family: str
+    scaling: str
+    seed: int
+    dataset: str
+    run: int
+    algorithm: str
+    n_train: int
+    n_validation: int
+    n_test: int
+    settings: list[Setting]
+    validation_errors: list[int]
+    test_errors: list[int]
+    n_support: list[int]
+    status: list[str]
+    gap: NotRequired[float | None]
+    mass: NotRequired[list[list[float]] | None]
+    fit_seconds: NotRequired[float]
+    predict_seconds: NotRequired[float]
+    finished: NotRequired[str]
 
 
 class RecordFile:
-    """Records in a file, appended to by one process at a time."""
+    """A file of records, to which one process at a time may append.
 
-    def __init__(self, path: Path | str, header: dict[str, Any]) -> None:
+    Attributes
+    ----------
+    keys : set of str
+        The keys of all records in the file.
+    """
+
+    def __init__(self, path: Path | str, header: Mapping[str, object]) -> None:
         self.path = Path(path)
         self.header = {"format": "votedkernels-records", "version": FORMAT_VERSION, **header}
 
     def __enter__(self) -> Self:
         if self.path.suffix == ".gz":
-            raise RecordError(f"{self.path}: compressed records cannot be added to; unpack them.")
+            raise RecordError(
+                f"{self.path}: records cannot be added to a compressed file; unpack it first."
+            )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -44,25 +85,23 @@ class RecordFile:
                 os.ftruncate(self._file, whole)
             if whole == 0:
                 self._write(self.header)
-            self.records = read_records(self.path)
+            self.keys = {str(record["key"]) for record in iterate_records(self.path)}
         except BaseException:
             os.close(self._file)
             raise
-        self.keys = {record["key"] for record in self.records}
         return self
 
     def __exit__(self, *exc: object) -> None:
         os.close(self._file)
 
-    def append(self, record: dict[str, Any]) -> None:
-        """Write a record, for good; one of the same key is there already, or is an error."""
+    def append(self, record: Record) -> None:
+        """Write a record to the disk; a key that is already in the file is an error."""
         if record["key"] in self.keys:
-            raise RecordError(f"{self.path}: {record['key']} is there already.")
+            raise RecordError(f"{self.path}: {record['key']} is already in the file.")
         self._write(record)
         self.keys.add(record["key"])
-        self.records.append(record)
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, record: Mapping[str, object]) -> None:
         self._check_place()
         line = (json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n").encode()
         before = os.fstat(self._file).st_size
@@ -73,31 +112,32 @@ class RecordFile:
                     written += os.write(self._file, line[written:])
                 os.fsync(self._file)
         except OSError:
-            with contextlib.suppress(OSError):  # no half-written line, if the disk lets us
+            with contextlib.suppress(OSError):  # remove the half-written line if possible
                 os.ftruncate(self._file, before)
             raise
 
     def _check_place(self) -> None:
-        """Raise where the file that is open is no longer the one of that name."""
+        """Raise if the path no longer leads to the open file."""
         try:
             is_there = os.path.samestat(os.stat(self.path), os.fstat(self._file))
         except FileNotFoundError:
             is_there = False
         if not is_there:
             raise RecordError(
-                f"{self.path}: the file was removed or replaced while records were written to it."
+                f"{self.path}: the file was removed or replaced while records were written to it; "
+                "run the same command again."
             )
 
 
-def read_records(path: Path | str) -> list[dict[str, Any]]:
-    """Return all records of a file, plain or compressed; a torn last line is left out."""
+def read_records(path: Path | str) -> list[RawRecord]:
+    """Return all records of a file, plain or compressed, except a torn last line."""
     return list(iterate_records(path))
 
 
-def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
-    """Give the records of a file; raise `RecordError` for one that is none of ours."""
+def iterate_records(path: Path | str) -> Iterator[RawRecord]:
+    """Yield the records of a file; raise `RecordError` if it is not a file of records."""
     path = Path(path)
-    seen: set[str] = set()
+    seen: set[object] = set()
     with _open(path) as file:
         number = 0
         try:
@@ -109,7 +149,7 @@ def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
                     _check_header(path, record)
                     continue
                 if record["key"] in seen:
-                    raise RecordError(f"{path}, line {number}: {record['key']} is there twice.")
+                    raise RecordError(f"{path}, line {number}: {record['key']} occurs twice.")
                 seen.add(record["key"])
                 yield record
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -118,8 +158,8 @@ def iterate_records(path: Path | str) -> Iterator[dict[str, Any]]:
         raise RecordError(f"{path}: the file is empty.")
 
 
-def read_header(path: Path | str) -> dict[str, Any]:
-    """Return what the first line of a file says of its run."""
+def read_header(path: Path | str) -> RawRecord:
+    """Return what the first line of a file says about its run."""
     path = Path(path)
     with _open(path) as file:
         header = _parse(path, 1, file.readline(MAX_LINE)) or {}
@@ -131,9 +171,10 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")  # type: ignore[return-value]
 
 
-def _parse(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
+def _parse(path: Path, number: int, line: bytes) -> RawRecord | None:
+    """Return what a line holds, or None for a torn line."""
     if len(line) == MAX_LINE:
-        raise RecordError(f"{path}, line {number}: a line of more than {MAX_LINE} bytes.")
+        raise RecordError(f"{path}, line {number}: the line has more than {MAX_LINE} bytes.")
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -145,24 +186,24 @@ def _parse(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
     return record
 
 
-def _check_header(path: Path, header: dict[str, Any]) -> None:
+def _check_header(path: Path, header: RawRecord) -> None:
     if header.get("format") != "votedkernels-records":
         raise RecordError(f"{path}, line 1: this is not a file of votedkernels records.")
     if header.get("version") != FORMAT_VERSION:
         raise RecordError(
-            f"{path}, line 1: these records have version {header.get('version')}, and this "
-            f"votedkernels reads version {FORMAT_VERSION}; use the one that wrote them."
+            f"{path}, line 1: these records have version {header.get('version')}, but this "
+            f"votedkernels reads version {FORMAT_VERSION}; use the votedkernels that wrote them."
         )
 
 
 def _whole_length(path: Path) -> int:
-    """Return the length of all lines that are complete."""
+    """Return the number of bytes up to the end of the last complete line."""
     content = path.read_bytes()
     return content.rfind(b"\n") + 1
 
 
 def _lock(file: int, path: Path) -> None:
-    """Keep other processes from writing; the lock goes with the process."""
+    """Keep other processes from writing; the lock ends with the process."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover - Windows
@@ -170,4 +211,6 @@ def _lock(file: int, path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise RecordError(f"{path}: another process is writing to it.") from None
+        raise RecordError(
+            f"{path}: another process is writing to this file; wait until it has finished."
+        ) from None

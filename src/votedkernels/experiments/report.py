@@ -1,4 +1,4 @@
-"""The report: everything recomputed from raw records, as a page, as Markdown and as CSV."""
+"""The report, computed from the records alone, as a page, as Markdown and as CSV."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .claims import Finding, decide, describe_paper
 from .evidence import Evidence, describe_missing, load_evidence, name_of, unique
 from .paper import CLAIMS, DATASETS, SOURCE, VOTES, Claim
 from .protocol import SCALINGS
+from .records import RawRecord
 from .selection import RULES, Group, make_groups
 from .table_formats import Table, escape_markdown, to_csv, to_markdown
 
-#: What a verdict looks like: a class of the style sheet and a sign that needs no colour.
+#: What a verdict looks like: a CSS class, and a sign that can be read without colour.
 SIGNS = {
     "holds": ("holds", "✓"),
     "holds in part": ("part", "◐"),
@@ -29,7 +30,7 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim under one kind of kernels and scaling, by both rules of selection."""
+    """The findings on a claim for one kind of kernels and scaling, by both selection rules."""
 
     where: str
     family: str
@@ -49,7 +50,7 @@ class ClaimEntry:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and figures of one kind of kernels and scaling."""
+    """Tables and figures for one kind of kernels and one scaling."""
 
     anchor: str
     short: str
@@ -70,26 +71,26 @@ class Section:
 def write_report(
     records_paths: Iterable[Path | str], out_dir: Path | str, *, commands: Sequence[str] = ()
 ) -> list[Path]:
-    """Write report.html, tables.md and tables.csv into a directory; return their paths.
+    """Write report.html, tables.md and tables.csv to a folder; return their paths.
 
-    Every figure is recomputed from the records. Files are replaced whole or not at all, and the
-    same records give the same bytes.
+    Everything is computed from the records. A file is replaced only when the new one is complete,
+    and the same records yield the same bytes.
 
     Parameters
     ----------
     records_paths : iterable of path
         Files of records, plain or compressed.
     out_dir : path
-        Made if it is not there.
+        The folder; it is created if it does not exist.
     commands : sequence of str
-        Commands that the page shows under "How to reproduce it".
+        Commands to show on the page under "How to reproduce it".
 
     Raises
     ------
     RecordError
-        For files that hold no usable records.
+        If a file does not contain usable records.
     OSError
-        For files that cannot be read or written.
+        If a file cannot be read or written.
     """
     evidence = load_evidence(records_paths)
     contents = render_report(evidence, commands=commands)
@@ -97,12 +98,13 @@ def write_report(
     out.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
         with writing_whole(out / name) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))  # JSON may have halves of signs
+            # Records may contain lone surrogates, which UTF-8 cannot encode.
+            file.write(text.encode("utf-8", "backslashreplace"))
     return [out / name for name in contents]
 
 
 def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[str, str]:
-    """Return the contents of the files of a report, by name."""
+    """Return the contents of the report's files, by name."""
     literal, per_run = (make_groups(evidence.records, rule) for rule in RULES)
     claims = _gather_claims(literal, per_run)
     sections = [
@@ -210,13 +212,13 @@ def _gather_claims(literal: Sequence[Group], per_run: Sequence[Group]) -> list[C
 
 
 def _gather_columns(claims: Sequence[ClaimEntry]) -> list[tuple[str, list[str]]]:
-    """Return kinds of kernels, each with its scalings, as the columns of the verdicts."""
+    """Return the columns of the verdicts: kinds of kernels, each with its scalings."""
     seen = unique((v.family, v.scaling) for entry in claims for v in entry.verdicts)
     return [(f, [s for g, s in seen if g == f]) for f in unique(f for f, _ in seen)]
 
 
 def _tally(claims: Sequence[ClaimEntry]) -> list[str]:
-    """Count verdicts in words, for each kind of kernels and scaling."""
+    """Count the verdicts, in words, for each kind of kernels and scaling."""
     lines = []
     for where in unique(v.where for entry in claims for v in entry.verdicts):
         here = [v.literal.verdict for e in claims for v in e.verdicts if v.where == where]
@@ -289,7 +291,7 @@ def _describe_run(evidence: Evidence) -> list[tuple[str, str]]:
     known = sum(name in DATASETS for name in names)
     others = f" and {_count(len(names) - known, 'other')}" if len(names) > known else ""
     finished = sorted(r["finished"] for r in records if isinstance(r.get("finished"), str))
-    seconds = sum(float(r.get("fit_seconds") or 0) for r in records)
+    seconds = sum(r.get("fit_seconds") or 0.0 for r in records)
     fits = sum(len(r["settings"]) for r in records)
     facts = [
         ("Data sets", f"{known} of the paper's {len(DATASETS)}{others}"),
@@ -304,7 +306,7 @@ def _describe_run(evidence: Evidence) -> list[tuple[str, str]]:
     return facts
 
 
-def _describe_header(header: dict[str, Any]) -> list[tuple[str, str]]:
+def _describe_header(header: RawRecord) -> list[tuple[str, str]]:
     return [
         (name, value if isinstance(value, str) else json.dumps(value, sort_keys=True))
         for name, value in header.items()

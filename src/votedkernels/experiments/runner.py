@@ -1,8 +1,7 @@
-"""Units of work, done in processes side by side, and recorded as they end.
+"""Run units of work in parallel processes, and record each when it ends.
 
-Every unit is computed from its own name alone (data set, partition, run, algorithm), so that the
-order, the number of processes, and being killed and resumed do not change what is recorded, but
-for the seconds.
+A unit depends on its name alone (data set, partition, run, algorithm). Except for the seconds, the
+records therefore do not depend on the order, on the number of processes, or on interruptions.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
 from functools import lru_cache
-from multiprocessing import get_context, parent_process
-from typing import Any
+from multiprocessing import active_children, get_context, parent_process
+from typing import Any, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,9 +24,9 @@ from .. import datasets
 from .algorithms import ALGORITHMS, Algorithm
 from .peers import available_peers
 from .protocol import N_FOLDS, Unit, split
-from .records import RecordFile
+from .records import Record, RecordFile
 
-#: Largest data sets first, so that no long unit is left for the end.
+#: The largest data sets first, so that no long unit is left at the end.
 DATASETS = (
     "waveform01", "phishing", "ocr49", "retinopathy", "german", "diabetes", "breastcancer", "musk",
     "climate", "ionosphere", "vertebral",
@@ -35,7 +34,7 @@ DATASETS = (
 
 
 def algorithms_of(family: str) -> dict[str, Algorithm]:
-    """Return the algorithms by name: of the paper for a kind of kernels, or the peers."""
+    """Return algorithms by name: the paper's for a kind of kernels, or the peers."""
     return available_peers() if family == "peers" else ALGORITHMS[family]
 
 
@@ -46,7 +45,7 @@ def list_units(
     names: Sequence[str] = DATASETS,
     algorithms: Sequence[str] | None = None,
 ) -> list[Unit]:
-    """Return the units of some partitions, partition by partition."""
+    """Return the units of the given partitions, partition by partition."""
     chosen = list(algorithms_of(family)) if algorithms is None else algorithms
     return [
         Unit(family, scaling, seed, name, run, algorithm)
@@ -57,22 +56,23 @@ def list_units(
     ]
 
 
-def run_unit(unit: Unit, data_dir: str | None = None) -> dict[str, Any]:
-    """Do one unit and return its record."""
+def run_unit(unit: Unit, data_dir: str | None = None) -> Record:
+    """Run one unit and return its record."""
     X, y = load_data(unit.dataset, data_dir)
     rows = split(X, y, seed=unit.seed, run=unit.run, scaling=unit.scaling)
     with threadpool_limits(1):
-        outcomes = algorithms_of(unit.family)[unit.algorithm](rows, unit.family)
-    return {
+        outcomes = algorithms_of(unit.family)[unit.algorithm](rows)
+    outcomes.fit_seconds = round(outcomes.fit_seconds, 3)
+    outcomes.predict_seconds = round(outcomes.predict_seconds, 4)
+    fields = {
         "key": unit.key,
         **asdict(unit),
         "n_train": len(rows.y_train),
         "n_validation": len(rows.y_validation),
         "n_test": len(rows.y_test),
         **asdict(outcomes),
-        "fit_seconds": round(outcomes.fit_seconds, 3),
-        "predict_seconds": round(outcomes.predict_seconds, 4),
     }
+    return cast(Record, fields)
 
 
 @lru_cache(maxsize=2)
@@ -88,16 +88,17 @@ def run_units(
     *,
     jobs: int = 1,
     data_dir: str | None = None,
-    on_record: Callable[[dict[str, Any]], None] = lambda record: None,
+    on_record: Callable[[Record], None] = lambda _record: None,
 ) -> None:
-    """Do the units that are not recorded yet; Ctrl-C stops it, and what is done stays."""
+    """Run the units that are not recorded yet; after Ctrl-C, finished units stay recorded."""
     waiting = [unit for unit in units if unit.key not in file.keys]
     if not waiting:
         return
+    others = set(active_children())
     pool = ProcessPoolExecutor(
         min(jobs, len(waiting)), mp_context=get_context("spawn"), initializer=_start_worker
     )
-    running: dict[Future[dict[str, Any]], Unit] = {}
+    running: dict[Future[Record], Unit] = {}
     try:
         queue = iter(waiting)
         for unit in queue:
@@ -108,18 +109,18 @@ def run_units(
         while running:
             _collect(running, file, on_record)
     except BaseException:
-        processes = list((pool._processes or {}).values())
+        workers = set(active_children()) - others
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        for worker in workers:
+            worker.terminate()
         raise
     pool.shutdown()
 
 
 def _collect(
-    running: dict[Future[dict[str, Any]], Unit],
+    running: dict[Future[Record], Unit],
     file: RecordFile,
-    on_record: Callable[[dict[str, Any]], None],
+    on_record: Callable[[Record], None],
 ) -> None:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in sorted(done, key=lambda f: running[f].key):
@@ -131,7 +132,7 @@ def _collect(
 
 
 def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, which ends its children, and end when the parent is gone."""
+    """Ignore Ctrl-C, since the parent ends its workers, and exit when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow_parent, daemon=True).start()
 

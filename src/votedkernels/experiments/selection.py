@@ -1,11 +1,12 @@
-"""From records to results: a setting chosen by validation errors, then its test errors.
+"""From records to results: choose a setting by validation errors, then report its test errors.
 
     literal    one setting for all runs of a partition, by its mean validation error: the paper's
-               rule. Each test fold validates another run, so the figures are a little optimistic.
+               rule. Each test fold is the validation fold of another run, so the test errors are
+               slightly optimistic.
     per-run    each run chooses by its own validation errors, and no test fold is used twice.
 
-Errors are compared exactly, as whole numbers, so that ties are ties on every machine. They go to
-the larger penalty or the simpler kernel.
+Errors are compared exactly, as whole numbers, so that ties are the same on every machine. A tie
+goes to the larger penalty or the simpler kernel.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from ..exceptions import RecordError
-from .evidence import Record, in_order, unique
+from .evidence import in_order, rank_of, unique
+from .records import Record, Setting
 
 RULES = {
     "literal": "one setting per partition, by the mean validation error of its five runs",
@@ -32,22 +34,22 @@ NOT_APPLICABLE = -1
 
 @dataclass(frozen=True)
 class Choice:
-    """An algorithm on one partition of a data set, with the settings chosen; by run."""
+    """An algorithm on one partition of a data set, with the chosen setting of each run."""
 
     dataset: str
     algorithm: str
     seed: int
     runs: tuple[int, ...]
-    settings: tuple[dict[str, Any], ...]
+    settings: tuple[Setting, ...]
     #: Rates, between 0 and 1.
     validation_errors: tuple[float, ...]
     test_errors: tuple[float, ...]
-    #: nan where there is no such thing.
+    #: NaN for algorithms without support vectors.
     n_support: tuple[float, ...]
     status: tuple[str, ...]
     #: Sum of |weights| of each kernel.
     masses: tuple[tuple[float, ...], ...]
-    #: Rows for testing by rows for training.
+    #: Number of test rows divided by number of training rows.
     test_to_train: float
 
 
@@ -55,9 +57,9 @@ class Choice:
 class Summary:
     """A figure over runs and partitions.
 
-    ``sd`` is the standard deviation over the five runs of a partition (the root of the mean
-    variance where there are several partitions), as in the paper's table; ``spread`` that of the
-    means of partitions.
+    ``sd`` is the standard deviation over the five runs of a partition, as in the paper's table
+    (with several partitions, the root of the mean variance). ``spread`` is the standard deviation
+    of the means of partitions.
     """
 
     mean: float
@@ -83,11 +85,7 @@ class Group:
     @cached_property
     def algorithms(self) -> list[str]:
         """Algorithms that have any results."""
-        order = in_order(
-            {"family": "", "scaling": "", "dataset": "", "algorithm": a, "seed": 0, "run": 0}
-            for a in {choice.algorithm for choice in self.choices}
-        )
-        return [r["algorithm"] for r in order]
+        return sorted({choice.algorithm for choice in self.choices}, key=rank_of)
 
     @cached_property
     def seeds(self) -> list[int]:
@@ -112,7 +110,7 @@ class Group:
         )
 
     def support(self, dataset: str, algorithm: str) -> Summary | None:
-        """Summarise numbers of support vectors; None where there is no such thing."""
+        """Summarise numbers of support vectors; None for algorithms that have none."""
         return summarise([c.n_support for c in self.of(dataset, algorithm)])
 
     def errors_by_run(self, dataset: str, algorithm: str) -> dict[tuple[int, int], float]:
@@ -124,12 +122,12 @@ class Group:
         }
 
     def test_to_train(self, dataset: str) -> float:
-        """Rows for testing by rows for training."""
+        """Return the number of test rows divided by the number of training rows."""
         return float(np.mean([c.test_to_train for c in self.choices if c.dataset == dataset]))
 
 
 def summarise(parts: Iterable[Sequence[float]]) -> Summary | None:
-    """Summarise figures by run, partition by partition; None where there are none."""
+    """Summarise the figures of runs, grouped by partition; None if there are none."""
     kept = [[x for x in part if not math.isnan(x)] for part in parts]
     kept = [part for part in kept if part]
     if not kept:
@@ -164,11 +162,11 @@ def make_groups(records: Iterable[Record], rule: str = "literal") -> list[Group]
 
 
 def choose(runs: Sequence[Record], rule: str) -> Choice:
-    """Choose settings for the runs of one algorithm on one partition, as many as there are."""
-    if all(len(run["settings"]) == 1 for run in runs):  # nothing to choose, or chosen inside
+    """Choose settings for the recorded runs of one algorithm on one partition."""
+    if all(len(run["settings"]) == 1 for run in runs):  # nothing to choose
         picks = [0] * len(runs)
     elif rule == "per-run":
-        picks = [_best(run, [run], range(len(run["settings"]))) for run in runs]
+        picks = [_best(run["algorithm"], run["settings"], [_rates(run)]) for run in runs]
     else:
         picks = _pick_common(runs)
     first = runs[0]
@@ -183,63 +181,68 @@ def choose(runs: Sequence[Record], rule: str) -> Choice:
         tuple(run["test_errors"][i] / run["n_test"] for run, i in chosen),
         tuple(_support(run["n_support"][i]) for run, i in chosen),
         tuple(run["status"][i] for run, i in chosen),
-        tuple(tuple(run["mass"][i]) for run, i in chosen if run.get("mass")),
+        tuple(tuple(mass[i]) for run, i in chosen if (mass := run.get("mass"))),
         float(np.mean([run["n_test"] / run["n_train"] for run in runs])),
     )
 
 
 def _pick_common(runs: Sequence[Record]) -> list[int]:
-    """Return, for each run, the place of the setting that is best over all of them."""
+    """Return, for each run, the place of the setting that is best over all runs."""
     places = [
         {json.dumps(setting, sort_keys=True): i for i, setting in enumerate(run["settings"])}
         for run in runs
     ]
     common = [name for name in places[0] if all(name in place for place in places)]
     if not common:
-        raise RecordError(f"the runs of {runs[0]['key']!r} and others share no setting.")
-    aligned = [
-        {**run, "validation_errors": [run["validation_errors"][place[name]] for name in common]}
-        for run, place in zip(runs, places, strict=True)
+        raise RecordError(
+            f"{runs[0]['key']!r} has no setting in common with the other runs of its partition."
+        )
+    settings = [runs[0]["settings"][places[0][name]] for name in common]
+    rates = [
+        [errors[place[name]] for name in common]
+        for errors, place in zip(map(_rates, runs), places, strict=True)
     ]
-    first = {**runs[0], "settings": [runs[0]["settings"][places[0][name]] for name in common]}
-    best = common[_best(first, aligned, range(len(common)))]
+    best = common[_best(runs[0]["algorithm"], settings, rates)]
     return [place[best] for place in places]
 
 
-def _best(names: Record, runs: Sequence[Record], candidates: Iterable[int]) -> int:
-    """Return the setting of least mean validation error; ties as `preference` says."""
-    shares = math.lcm(*(run["n_validation"] for run in runs))
+def _rates(run: Record) -> list[Fraction]:
+    """Return the validation error of each setting."""
+    return [Fraction(errors, run["n_validation"]) for errors in run["validation_errors"]]
+
+
+def _best(algorithm: str, settings: list[Setting], rates: Sequence[Sequence[Fraction]]) -> int:
+    """Return the place of the setting with the least mean error; ties as `preference` says.
+
+    ``rates`` has one row per run and one column per setting.
+    """
     return min(
-        candidates,
-        key=lambda i: (
-            sum(run["validation_errors"][i] * (shares // run["n_validation"]) for run in runs),
-            *preference(names["algorithm"], names["settings"][i]),
-            i,
-        ),
+        range(len(settings)),
+        key=lambda i: (sum(run[i] for run in rates), *preference(algorithm, settings[i]), i),
     )
 
 
 # -- ties --------------------------------------------------------------------------------
 
 
-def _kernel(setting: dict[str, Any]) -> float:
+def _kernel(setting: Setting) -> float:
     return float(setting["degree"] if "degree" in setting else setting["gamma"])
 
 
-def _prefer_vote(setting: dict[str, Any]) -> tuple[float, ...]:
+def _prefer_vote(setting: Setting) -> tuple[float, ...]:
     return -setting["complexity_penalty"], -setting["l1_penalty"]
 
 
-def _prefer_l1(setting: dict[str, Any]) -> tuple[float, ...]:
+def _prefer_l1(setting: Setting) -> tuple[float, ...]:
     return -setting["l1_penalty"], _kernel(setting)
 
 
-def _prefer_l2(setting: dict[str, Any]) -> tuple[float, ...]:
+def _prefer_l2(setting: Setting) -> tuple[float, ...]:
     return _kernel(setting), setting["C"]
 
 
-#: By algorithm, what goes first among settings of equal validation error.
-TIES: dict[str, Callable[[dict[str, Any]], tuple[float, ...]]] = {
+#: By algorithm: what sorts settings of equal validation error, the preferred one first.
+TIES: dict[str, Callable[[Setting], tuple[float, ...]]] = {
     "l2-svm": _prefer_l2,
     "l1-svm": _prefer_l1,
     "vkr-dimension": _prefer_vote,
@@ -248,14 +251,14 @@ TIES: dict[str, Callable[[dict[str, Any]], tuple[float, ...]]] = {
 }
 
 
-def preference(algorithm: str, setting: dict[str, Any]) -> tuple[float, ...]:
-    """Return what ties are broken by, smallest first; nothing for other algorithms."""
+def preference(algorithm: str, setting: Setting) -> tuple[float, ...]:
+    """Return what breaks ties, smallest first; an empty tuple for algorithms not in `TIES`."""
     if algorithm not in TIES:
         return ()
     try:
         return TIES[algorithm](setting)
     except (KeyError, TypeError):
-        raise RecordError(f"{algorithm} cannot have the setting {setting}.") from None
+        raise RecordError(f"{setting} is not a valid setting of {algorithm}.") from None
 
 
 def _support(n: float) -> float:
@@ -267,7 +270,7 @@ def _support(n: float) -> float:
 
 @dataclass(frozen=True)
 class Endings:
-    """How the fits of an algorithm ended, all settings, and those of the settings chosen."""
+    """How the fits of an algorithm ended: of all settings, and of the chosen ones."""
 
     algorithm: str
     fits: int
@@ -276,22 +279,22 @@ class Endings:
     chosen: int
     chosen_capped: int
     chosen_failed: int
-    #: Fits whose duality gap double precision left too large.
+    #: Fits with a duality gap above the tolerance, because of double precision.
     imprecise: int
     chosen_imprecise: int
-    #: The largest relative gap, of algorithms that prove one.
+    #: The largest relative gap, for algorithms that prove one.
     worst_gap: float | None
 
 
 def count_endings(records: Iterable[Record], group: Group) -> list[Endings]:
-    """Count the fits of a group that hit a cap or failed."""
+    """Count how the fits of a group ended, by algorithm."""
     here = [r for r in records if (r["family"], r["scaling"]) == (group.family, group.scaling)]
     endings = []
     for algorithm in group.algorithms:
         mine = [r for r in here if r["algorithm"] == algorithm]
         status = [s for r in mine for s in r["status"]]
         chosen = [s for c in group.choices if c.algorithm == algorithm for s in c.status]
-        gaps = [r["gap"] for r in mine if r.get("gap") is not None]
+        gaps = [gap for r in mine if (gap := r.get("gap")) is not None]
         endings.append(
             Endings(
                 algorithm,

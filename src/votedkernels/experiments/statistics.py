@@ -1,13 +1,13 @@
-"""Tests of difference: two algorithms on one data set, all algorithms over data sets.
+"""Significance tests: two algorithms on one data set, or all algorithms over data sets.
 
 Runs share training rows, so their differences are not independent, and the plain t-test finds
-differences where there are none. Nadeau and Bengio (2003) correct its variance:
+differences that do not exist. Nadeau and Bengio (2003) correct its variance:
 
     t = mean(d) / sqrt((1/n + n_test/n_train) var(d)),     n - 1 degrees of freedom
 
-Over data sets: ranks, Friedman's test with Iman and Davenport's F, and Nemenyi's critical
-difference q sqrt(k (k + 1) / 6 N), as Demsar (2006) sets out. Ties share ranks, and the statistic
-is not corrected for them, which errs on the side of finding no difference.
+Over data sets, algorithms are compared by ranks: Friedman's test with Iman and Davenport's F, and
+Nemenyi's critical difference q sqrt(k (k + 1) / 6 N), following Demsar (2006). Ties share ranks.
+The statistic is not corrected for ties, which makes the test conservative.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class TTest:
-    """The corrected resampled t-test of differences; negative means are in favour of the first."""
+    """The corrected resampled t-test of differences; a negative mean favours the first."""
 
     mean: float
     half_width: float
@@ -41,7 +41,7 @@ class TTest:
 
 @dataclass(frozen=True)
 class FriedmanTest:
-    """Average ranks over data sets (1 is best) and whether they differ by more than chance."""
+    """Average ranks over data sets (1 is best), and whether they differ significantly."""
 
     ranks: tuple[float, ...]
     chi2: float
@@ -53,7 +53,7 @@ class FriedmanTest:
 
     @property
     def cliques(self) -> list[tuple[int, ...]]:
-        """Largest groups of algorithms that do not differ at the 5% level, best first."""
+        """The largest groups of algorithms that do not differ at the 5% level, best first."""
         order = sorted(range(len(self.ranks)), key=lambda i: (self.ranks[i], i))
         found: list[tuple[int, ...]] = []
         for start, first in enumerate(order):
@@ -84,12 +84,12 @@ def corrected_t_test(differences: Sequence[float], test_to_train: float) -> TTes
 
 
 def friedman_test(errors: Any) -> FriedmanTest | None:
-    """Test errors of shape (data sets, algorithms), smaller being better; None if too few."""
+    """Test errors of shape (data sets, algorithms), where smaller is better; None if too few."""
     table = np.asarray(errors, dtype=float)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
         return None
     n, k = table.shape
-    # Means that are equal but for rounding are ties.
+    # Means that differ only by rounding are ties.
     ranks = stats.rankdata(np.round(table, 9), axis=1).mean(axis=0)
     chi2 = 12 * n / (k * (k + 1)) * float(np.sum((ranks - (k + 1) / 2) ** 2))
     chi2 = min(chi2, float(n * (k - 1)))

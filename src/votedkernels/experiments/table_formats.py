@@ -1,4 +1,4 @@
-"""A table of figures, and its three forms: rows for a page, Markdown, lines of CSV."""
+"""A table of figures, and its formats: rows for a page, Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CSV_COLUMNS = ("table", "family", "scaling", "selection", "row", "column", "figu
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a table: text, or named numbers that are already rounded."""
+    """A cell of a table: its text, and the numbers in it, named and already rounded."""
 
     text: str
     numbers: tuple[tuple[str, str], ...] = ()
@@ -26,7 +26,7 @@ NOTHING = Cell("\N{EN DASH}")
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; a column may have a heading over it, which joins neighbours."""
+    """A table; neighbouring columns may share a heading above their names."""
 
     title: str
     columns: tuple[tuple[str, str], ...]
@@ -35,12 +35,12 @@ class Table:
     scaling: str = ""
     selection: str = ""
     note: str = ""
-    #: So many columns at the left name the row.
+    #: The number of columns at the left that name the row.
     n_names: int = 1
 
     @property
     def headings(self) -> list[tuple[str, int]]:
-        """Headings over columns, with the number of columns that each spans."""
+        """The headings above columns, with the number of columns that each spans."""
         spans: list[tuple[str, int]] = []
         for over, _ in self.columns:
             if spans and over and spans[-1][0] == over:
@@ -51,17 +51,17 @@ class Table:
 
     @property
     def has_headings(self) -> bool:
-        """Whether any column has a heading over it."""
+        """Whether any column has a heading above it."""
         return any(over for over, _ in self.columns)
 
 
 def text_cell(text: str) -> Cell:
-    """Return a cell of words."""
+    """Return a cell with text."""
     return Cell(text)
 
 
 def number_cell(name: str, value: float | None, digits: int = 2, *, best: bool = False) -> Cell:
-    """Return a cell of one number, or of a dash."""
+    """Return a cell with one number, or with a dash."""
     if value is None or math.isnan(value):
         return NOTHING
     shown = f"{value:.{digits}f}"
@@ -69,7 +69,7 @@ def number_cell(name: str, value: float | None, digits: int = 2, *, best: bool =
 
 
 def mean_cell(mean: float, sd: float, digits: int, *, best: bool = False) -> Cell:
-    """Return a cell of mean and standard deviation, as in the paper: 10.71 (1.13)."""
+    """Return a cell with mean and standard deviation, as in the paper: 10.71 (1.13)."""
     shown = f"{mean:.{digits}f}"
     if math.isnan(sd):
         return Cell(shown, (("mean", shown),), best)
@@ -81,7 +81,7 @@ def mean_cell(mean: float, sd: float, digits: int, *, best: bool = False) -> Cel
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table in GitHub's Markdown, with its title and note."""
+    """Return a table as GitHub Markdown, with its title and note."""
     names = [f"{over}, {name}" if over and name else over or name for over, name in table.columns]
     lines = [
         f"### {escape_markdown(table.title)}",
@@ -101,7 +101,7 @@ def to_markdown(table: Table) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line."""
+    """Return text on one line that Markdown shows unchanged."""
     text = (
         without_controls(" ".join(text.split()))
         .replace("&", "&amp;")
@@ -119,7 +119,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def to_csv(tables: Sequence[Table]) -> str:
-    """Return all numbers of tables, one a line, named by table, row and column."""
+    """Return all numbers of the tables, one per line, named by table, row and column."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -136,11 +136,11 @@ def to_csv(tables: Sequence[Table]) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Return text in which nothing can move a cursor; a sign stands where something could."""
+    """Return text with unprintable characters replaced, so that it cannot change a terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def neutralise(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula, nor a terminal for orders."""
+    """Return text that is neither a formula in a spreadsheet nor a command to a terminal."""
     text = without_controls(text)
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text

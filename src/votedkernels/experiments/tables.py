@@ -1,14 +1,15 @@
-"""The tables of the report, ours beside the paper's."""
+"""The tables of the report, with our figures next to the paper's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from .comparisons import compare_all, format_p
-from .evidence import Record, name_of
+from .evidence import name_of
 from .paper import TABLE
+from .records import Record
 from .selection import Group, Summary, count_endings
 from .statistics import FriedmanTest, friedman_test
 from .table_formats import NOTHING, Cell, Table, mean_cell, number_cell, text_cell
@@ -17,7 +18,7 @@ ERROR_DIGITS, SUPPORT_DIGITS = 2, 1
 
 
 def tabulate_errors(group: Group) -> Table:
-    """Return mean test errors, the lowest of each row marked."""
+    """Return mean test errors, with the lowest of each row marked."""
     return _tabulate_means(
         group,
         "Test error in percent, mean (standard deviation)",
@@ -68,7 +69,7 @@ def _tabulate_means(
 
 
 def tabulate_sparsity(group: Group) -> Table:
-    """Return how many times fewer support vectors the votes have than L2-SVM."""
+    """Return the support vectors of L2-SVM divided by those of the sparse algorithms."""
     votes = [a for a in group.algorithms if a.startswith("vkr") or a == "l1-svm"]
     beside = group.family == "polynomial" and group.rule == "literal"
     columns: list[tuple[str, str]] = [("", "Data set")]
@@ -93,7 +94,7 @@ def tabulate_sparsity(group: Group) -> Table:
 
 
 def tabulate_spread(group: Group) -> Table | None:
-    """Return standard deviations of the means of partitions; None for one partition."""
+    """Return the standard deviations of partition means; None for a single partition."""
     if len(group.seeds) < 2:
         return None
     rows = []
@@ -112,7 +113,7 @@ def tabulate_spread(group: Group) -> Table | None:
 
 
 def tabulate_comparisons(group: Group) -> Table:
-    """Return every comparison of two algorithms, tested."""
+    """Return the tests of all pairs of algorithms."""
     rows = []
     for comparison in compare_all(group):
         test = comparison.test
@@ -137,7 +138,7 @@ def tabulate_comparisons(group: Group) -> Table:
 
 
 def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
-    """Return how fits ended, and what they cost."""
+    """Return how fits ended and how long they took."""
     rows = []
     for e in count_endings(records, group):
         mine = _records_of(records, group, e.algorithm, group.datasets)
@@ -174,7 +175,7 @@ def rank_algorithms(group: Group) -> tuple[list[str], FriedmanTest] | None:
 
 
 def tabulate_ranks(group: Group) -> Table | None:
-    """Return average ranks over data sets; None where there are too few."""
+    """Return average ranks over data sets; None if there are too few data sets."""
     ranked = rank_algorithms(group)
     if not ranked:
         return None
@@ -220,8 +221,8 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
                     text_cell(name_of(algorithm)),
                     mean_cell(error.mean, error.sd, ERROR_DIGITS, best=best),
                     _summary_cell(support, SUPPORT_DIGITS),
-                    number_cell("seconds", _mean_of(mine, "fit_seconds"), 3),
-                    number_cell("seconds", _mean_of(mine, "predict_seconds"), 4),
+                    number_cell("seconds", _mean(r.get("fit_seconds") for r in mine), 3),
+                    number_cell("seconds", _mean(r.get("predict_seconds") for r in mine), 4),
                 )
             )
     names = ("Data set", "Classifier", "Test error, %", "Support vectors", "Fit, s", "Predict, s")
@@ -238,7 +239,7 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
 def tabulate_peers_in_short(
     records: Sequence[Record], group: Group, per_run: Group
 ) -> Table | None:
-    """Return means over the data sets on which all have results; None where there is none."""
+    """Return means over the data sets on which all have results; None if there are none."""
     whole = [d for d in group.datasets if all(group.error(d, a) for a in group.algorithms)]
     if not whole:
         return None
@@ -259,8 +260,8 @@ def tabulate_peers_in_short(
                 number_cell("mean", by_run, ERROR_DIGITS),
                 number_cell("lowest", lowest[i].sum(), 0),
                 number_cell("median", np.median(support) if support else None, SUPPORT_DIGITS),
-                number_cell("seconds", _mean_of(mine, "fit_seconds"), 2),
-                number_cell("seconds", _mean_of(mine, "predict_seconds"), 3),
+                number_cell("seconds", _mean(r.get("fit_seconds") for r in mine), 2),
+                number_cell("seconds", _mean(r.get("predict_seconds") for r in mine), 3),
             )
         )
     names = (
@@ -299,9 +300,9 @@ def _summary_cell(summary: Summary | None, digits: int, *, best: bool = False) -
     return mean_cell(summary.mean, summary.sd, digits, best=best) if summary else NOTHING
 
 
-def _mean_of(records: Sequence[Record], name: str) -> float | None:
-    values = [r[name] for r in records if isinstance(r.get(name), int | float)]
-    return float(np.mean(values)) if values else None
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if isinstance(value, int | float)]
+    return float(np.mean(known)) if known else None
 
 
 def _in_paper(algorithm: str) -> bool:

@@ -1,1 +1,1 @@
-"""What can be proved about the error of a model on new data."""
+"""Proved bounds on the error of a model on new data."""

@@ -1,4 +1,4 @@
-"""The guarantee of a fitted model: from its terms to a mixture that the theorems speak of."""
+"""The guarantee of a fitted model: its terms as a mixture to which the theorems apply."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .theorems import (
 def generalization_bound(
     model: Any, X: Any, y: Any, *, delta: float, radius: float | None, sample_weight: Any
 ) -> GeneralizationBound:
-    """Bound the error of a fitted model from a sample; see `VoteMixin`."""
+    """Bound the error of a fitted model, given a sample; see `VoteMixin`."""
     check_is_fitted(model, "term_weights_")
     _check_arguments(model, delta, radius, sample_weight)
     if any(family.is_continuous for family in model.kernels_):
         raise ValueError(
-            "the theorems are about finitely many kernel families, and ContinuousGaussian has a "
-            "continuum of them; use Gaussian with widths fixed beforehand."
+            "the theorems hold for finitely many kernels, and ContinuousGaussian has infinitely "
+            "many; use Gaussian with widths fixed beforehand."
         )
     decision = model.decision_function(X)
     signs = _signs(model, y, len(decision))
     if model.term_weights_.shape[1] == 0:
         return constant_bound(signs * decision <= 0, delta)
     reasons = [
-        f"{type(family).__name__}({name}) is set from the training sample; give it a number"
+        f"{type(family).__name__}({name}) is computed from the training sample; set a number"
         for family in model.kernels_
         for name in family.set_by_sample
     ]
@@ -48,8 +48,8 @@ def generalization_bound(
             delta_left = delta * share
         elif largest > radius * (1 + 1e-12):
             raise ValueError(
-                f"radius={radius:g}, but a row has norm {largest:.6g}; give a radius that all "
-                "rows that can ever occur keep to, or None for one that is paid for."
+                f"radius={radius:g}, but a row has norm {largest:.6g}; give a radius that no row "
+                "can ever exceed, or None to choose one at the cost of a share of delta."
             )
         else:
             ball, delta_left = float(radius), delta
@@ -73,7 +73,7 @@ def generalization_bound(
         reasons=reasons,
         assumed=assumed,
     )
-    # What the radius took of delta is part of the terms; the bound holds at the delta asked for.
+    # The share of delta that the radius used is in the terms; the bound holds for all of delta.
     return replace(bound, delta=delta)
 
 
@@ -84,13 +84,12 @@ def _check_arguments(model: Any, delta: float, radius: float | None, sample_weig
         raise ValueError(f"radius must be a positive number or None, got {radius!r}.")
     if len(model.classes_) != 2:
         raise ValueError(
-            f"the theorems are about two classes, and the model has {len(model.classes_)}; bound "
-            "the one-vs-rest problems one by one."
+            f"the theorems hold for two classes, and the model has {len(model.classes_)}; bound "
+            "the one-vs-rest problems separately."
         )
     if sample_weight is not None and np.ptp(np.asarray(sample_weight, dtype=float)) > 0:
         raise ValueError(
-            "the theorems are about equally weighted independent samples; sample_weight must be "
-            "None."
+            "the theorems hold for independent samples of equal weight; sample_weight must be None."
         )
 
 
@@ -102,13 +101,13 @@ def _signs(model: Any, y: Any, n: int) -> FloatArray:
     unknown = set(y.tolist()) - set(np.asarray(model.classes_).tolist())
     if unknown:
         raise ValueError(
-            f"y has labels {sorted(map(str, unknown))} that the model does not know: its classes "
+            f"y has labels {sorted(map(str, unknown))} that the model does not know; its classes "
             f"are {list(model.classes_)}."
         )
     if len(set(y.tolist())) < 2:
         raise ValueError(
-            f"y has one class only, {y[0]!r}; a sample of the problem has both (or pass one that "
-            "is large enough to)."
+            f"y has only one class, {y[0]!r}; pass a sample that is large enough to contain both "
+            "classes."
         )
     return np.where(y == model.classes_[1], 1.0, -1.0)
 
@@ -123,20 +122,22 @@ def _largest_norm(X: Any) -> float:
 def _families(
     model: Any, radius: float | None, m: int, assumed: dict[str, object]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sup|K_k| and the complexity of H_k / sup|K_k| for each kernel."""
+    """Return sup|K_k| and the complexity of H_k / sup|K_k| for each kernel.
+
+    Bounds that the user declared are added to ``assumed``.
+    """
     suprema, complexities = [], []
     for family in model.kernels_:
         largest = family.supremum(radius)
         if largest is None:
             raise ValueError(
-                f"nothing is known of the largest value of kernel {family.names_[0]}; a guarantee "
-                "needs one, that does not come from the sample: give bound= where the family "
-                "takes it."
+                f"the largest value of kernel {family.names_[0]} is unknown, and a guarantee needs "
+                "a bound on it that does not come from the sample; set bound= if the family has it."
             )
         if not np.isfinite(largest).all():
             name = family.names_[int(np.argmin(np.isfinite(largest)))]
             raise ValueError(
-                f"kernel {name} overflows within radius={radius:g}; give a smaller radius, or "
+                f"kernel {name} overflows within radius={radius:g}; give a smaller radius or "
                 "lower degrees."
             )
         if getattr(family, "bound", None) is not None:
@@ -151,8 +152,8 @@ def _complexity(model: Any, family: KernelFamily, m: int) -> float:
         return 1 / math.sqrt(m)
     if model.centers is None or np.ndim(model.centers) == 0:
         raise ValueError(
-            f"kernel {family.names_[0]} is not positive definite and votes from training rows: "
-            "its class depends on the sample, and the theorems do not apply. Fit with "
+            f"kernel {family.names_[0]} is not positive definite and its centres are training "
+            "rows, so its class depends on the sample and the theorems do not apply. Fit with "
             "centers=<an array that is independent of the sample>, or declare the kernel "
             "positive definite if it is."
         )
@@ -160,5 +161,5 @@ def _complexity(model: Any, family: KernelFamily, m: int) -> float:
 
 
 def _count_families(model: Any) -> int:
-    """Count the kernels that model selection could have chosen from."""
+    """Return the number of kernels that model selection could choose from."""
     return int(getattr(model, "n_kernels_tried_", len(model.kernel_names_)))

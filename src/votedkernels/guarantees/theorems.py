@@ -10,13 +10,13 @@ sum_t alpha_t <= 1 and every n >= 1:
                  + (1 + K/(K-1)) exp(-n rho^2 / 32)
                  + (2K + 14/3) ((2n - 1) log p + log(2/delta)) / m
 
-R_rho(f) is the share of samples with y f(x) <= rho. docs/guarantees derives both. n is free;
-rho and K come from fixed grids over which delta is split, half of it for either theorem.
+R_rho(f) is the share of samples with y f(x) <= rho. docs/guarantees derives both theorems. n is
+free; rho and K come from fixed grids over which delta is split, with half of it for each theorem.
 
 A fitted vote f = sum_t a_t K_t + b becomes such a mixture when it is divided by
-A = sum_t |a_t| sup|K_t| + |b|. A positive definite kernel has R_m(H / sup|K|) <= 1/sqrt(m),
-whatever the distribution; a kernel over n centres that do not depend on the sample has
-sqrt(2 log(2n) / m). Complexities measured on the sample play no part.
+A = sum_t |a_t| sup|K_t| + |b|. A positive definite kernel has R_m(H / sup|K|) <= 1/sqrt(m) for
+every distribution; a kernel with n centres that do not depend on the sample has at most
+sqrt(2 log(2n) / m), by Massart's lemma. Complexities measured on the sample are not used.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 
-#: Fixed before any data: margins relative to the largest possible, and factors K.
+#: Fixed before any data is seen: margins relative to the largest possible, and factors K.
 MARGINS = tuple(2.0 ** (-j / 2) for j in range(21))
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0)
-#: Radii are rounded up to powers of this, and delta is split over the powers.
+#: Radii are rounded up to powers of this number, and delta is split over the powers.
 RADIUS_STEP = 1.1
 
 
@@ -46,22 +46,21 @@ class GeneralizationBound:
     value : float
         The bound: the sum of the terms. It holds with probability 1 - delta.
     terms : dict of str to float
-        Every term, by name.
+        The terms, by name.
     theorem : str
         ``"Theorem 1"``, ``"Theorem 2"`` (the smaller of the two is reported) or ``"constant"``.
     margin, factor, n : float, float or None, int
-        The rho, K and n chosen.
+        The chosen rho, K and n.
     n_samples, n_families, delta : int, int, float
-        What the bound speaks of: m, p and delta.
+        m, p and delta of the theorem.
     is_guarantee : bool
-        Whether all that the theorem assumes was met; else the number is heuristic.
+        Whether all assumptions of the theorem are met; otherwise the number is heuristic.
     reasons : tuple of str
         Why it is heuristic; empty for a guarantee.
     assumed : dict of str to object
-        What was taken on the user's word: radius, bounds of kernels.
+        What the user declared without proof: the radius, bounds on kernels.
     as_printed : dict of str to float
-        Theorems 1 and 2 as the paper prints them, with their slips, at the same margin. Not
-        proved.
+        Theorems 1 and 2 as printed in the paper, with its errors, at the same margin. Not proved.
     """
 
     value: float
@@ -80,7 +79,7 @@ class GeneralizationBound:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether the bound says nothing, being 1 or more."""
+        """Whether the bound is 1 or more, and so says nothing."""
         return not self.value < 1.0
 
     def __repr__(self) -> str:
@@ -154,7 +153,7 @@ def theorem_2(
 def printed_theorems(
     margin_error: float, complexity: float, rho: float, m: int, p: int, delta: float
 ) -> dict[str, float]:
-    """Return both theorems as the paper prints them (K = 2 in the second). Not proved."""
+    """Return both theorems as printed in the paper (with K = 2 in the second). Not proved."""
     log_p = math.log(p)
     n = math.ceil(4 / rho**2 * max(0.0, math.log(rho**2 * m / log_p)))
     first = margin_error + 4 / rho * complexity + 2 / rho * math.sqrt(log_p / m)
@@ -168,7 +167,7 @@ def printed_theorems(
 
 
 def sample_sizes(rho: float, m: int) -> list[int]:
-    """Return the numbers n of sampled functions to try: any n is allowed, few matter."""
+    """Return the numbers n of sampled functions to try: any n is allowed, but few matter."""
     most = 32 / rho**2 * math.log(10 * m + 10)
     return sorted({round(float(n)) for n in np.geomspace(1, max(2.0, most), 400)})
 
@@ -188,11 +187,11 @@ def smallest_bound(
     Parameters
     ----------
     margins : array of shape (m,)
-        y f(x) / A of every sample.
+        y f(x) / A of each sample.
     complexity : float
         sum_t alpha_t R_m(H_kt).
     p : int
-        Families, at least 2.
+        Number of families, at least 2.
     """
     m = len(margins)
     first, second = delta / 2 / len(MARGINS), delta / 2 / (len(MARGINS) * len(FACTORS))
@@ -221,7 +220,10 @@ def smallest_bound(
 
 
 def constant_bound(errors: FloatArray, delta: float) -> GeneralizationBound:
-    """Return Hoeffding's bound for a vote that is one of the two constants."""
+    """Return the bound for a vote that is one of the two constants.
+
+    This is Hoeffding's inequality (Journal of the American Statistical Association 58, 1963).
+    """
     m = len(errors)
     terms = {
         "error": float(np.mean(errors)),
@@ -233,9 +235,9 @@ def constant_bound(errors: FloatArray, delta: float) -> GeneralizationBound:
 
 
 def radius_on_grid(largest: float) -> tuple[float, float]:
-    """Return (a radius on the fixed grid, the share of delta that it may use).
+    """Return a radius on the fixed grid, and the share of delta that it may use.
 
-    Radii are RADIUS_STEP ** j for whole j; j = 0, 1, -1, 2, -2, ... get the numbers
+    Radii are RADIUS_STEP ** j for integers j; j = 0, 1, -1, 2, -2, ... get the numbers
     l = 1, 2, 3, ... and the shares 6 / (pi l)^2, which sum to 1.
     """
     j = math.ceil(math.log(largest) / math.log(RADIUS_STEP) - 1e-12) if largest > 0 else 0

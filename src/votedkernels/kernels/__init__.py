@@ -1,22 +1,24 @@
-"""Kernel families: what K_k(x, x') is, and how to evaluate all members of a family at once."""
+"""Kernel families: what K_k(x, x') is, and how all members of a family are evaluated at once."""
 
 from .base import KernelFamily
-from .columns import Gram
+from .columns import Columns
 from .continuous_gaussian import ContinuousGaussian
 from .edit_distance import EditDistance
 from .families import are_precomputed, clone_families, continuous_family, is_named_list
 from .gaussian import Gaussian
+from .local_columns import LocalColumns
 from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .similarity import Similarity
 from .spectrum import Spectrum
 
 __all__ = [
+    "Columns",
     "ContinuousGaussian",
     "EditDistance",
     "Gaussian",
-    "Gram",
     "KernelFamily",
+    "LocalColumns",
     "Polynomial",
     "Precomputed",
     "Similarity",

@@ -1,34 +1,45 @@
-"""Fused pricing loops, compiled by numba. Imported only for large work.
+"""Fused pricing loops, compiled by numba. Imported only for large problems.
 
-Each function adds sum_i v_i K_k(x_i, c_j) to out[k, j] for all members k at once, reading the
-base B(c_j, x_i) (centres by rows) once. They equal the NumPy versions of the families up to
-rounding, and hold no locks, so that our own threads can share the blocks.
+Each function adds sum_i v_i K_k(x_i, c_j) to out[k, j] for all members k at once, and reads the
+base B(c_j, x_i), with one row per centre, only once. Results equal those of the families' NumPy
+versions up to rounding. The loops release the GIL, so that our own threads can share the blocks.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-# Sums may be reordered into vector lanes and products fused with additions. No NaN or infinity
-# is assumed away: an overflow stays visible.
+from .base import FloatArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Sums may be reordered into vector lanes, and products fused with additions. NaN and infinity keep
+# their meaning: an overflow stays visible.
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-def compiled(function: Any) -> Any:
-    """Compile, with a cache on disk where there is a place for one."""
+def compiled(function: Function) -> Function:
+    """Compile, with a cache on disk if there is a directory for it."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": _FAST}
     try:
-        return njit(nogil=True, fastmath=_FAST, cache=True)(function)
+        return cast(Function, njit(cache=True, **options)(function))
     except RuntimeError:  # no directory to write to
-        return njit(nogil=True, fastmath=_FAST)(function)
+        return cast(Function, njit(**options)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Let numba paste the function into the compiled functions that call it."""
+    return cast(Function, njit(nogil=True, fastmath=_FAST, inline="always")(function))
 
 
 @compiled
-def add_powers_to_5(base: Any, v: Any, out: Any) -> None:
-    """Degrees 1 to 5. The sums stay in registers."""
+def add_powers_to_5(base: FloatArray, v: FloatArray, out: FloatArray) -> None:
+    """Add the powers 1 to 5. The sums stay in registers."""
     for j in range(base.shape[0]):
         s1 = s2 = s3 = s4 = s5 = 0.0
         for i in range(base.shape[1]):
@@ -51,8 +62,8 @@ def add_powers_to_5(base: Any, v: Any, out: Any) -> None:
 
 
 @compiled
-def add_powers_to_10(base: Any, v: Any, out: Any) -> None:
-    """Degrees 1 to 10. The sums stay in registers."""
+def add_powers_to_10(base: FloatArray, v: FloatArray, out: FloatArray) -> None:
+    """Add the powers 1 to 10. The sums stay in registers."""
     for j in range(base.shape[0]):
         s1 = s2 = s3 = s4 = s5 = 0.0
         s6 = s7 = s8 = s9 = s10 = 0.0
@@ -92,7 +103,9 @@ def add_powers_to_10(base: Any, v: Any, out: Any) -> None:
 
 @intrinsic
 def _bits(typing_context: Any, x: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    del typing_context, x  # part of numba's interface
+
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.int64(types.float64), generate
@@ -100,33 +113,37 @@ def _bits(typing_context: Any, x: Any) -> Any:
 
 @intrinsic
 def _from_bits(typing_context: Any, x: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    del typing_context, x  # part of numba's interface
+
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
 
 
-# 1.5 * 2^52: a double of this size has no fraction, and its low bits are a whole number.
+# 1.5 * 2^52: a double of this size has no fraction, and its low bits are an integer.
 _WHOLE = 6755399441055744.0
-# log 2 in two parts. The first has 32 bits, so that n times it is exact.
+# log 2 in two parts. The first has 32 bits, so n times it is exact.
 _LOG2_HIGH = 6.93147180369123816490e-01
 _LOG2_LOW = 1.90821492927058770002e-10
 
 
-# Compiled with flags of its own, so numba must not inline it: the code would get the flags of the
-# caller, and reordered sums join the two parts of log 2 into one. LLVM inlines it, flags and all.
+# This function has flags of its own. numba must not inline it: its code would get the caller's
+# flags, and reordered sums would join the two parts of log 2. LLVM inlines it with its own flags.
 @njit(nogil=True, fastmath={"contract", "nsz"})
-def _exp(x: Any) -> Any:
-    """exp(x) for x <= 0, without branches, so that it runs in vector lanes.
+def _exp(x: float) -> float:
+    """Return exp(x) for x <= 0, without branches, so that it runs in vector lanes.
 
-    exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2)/2. Adding 1.5 * 2^52 rounds to
-    a whole number, the low bits of the sum are n, and 2^n is added to the exponent bits. r is
-    exact but for one rounding of its own last place, with and without fused multiply-add. exp(r)
-    is the Taylor polynomial of degree 17, its terms beyond r^11 replaced one by one by
-    polynomials of lower degree (Chebyshev): 1.6e-17 off at most.
+    exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2)/2. This range reduction, with
+    log 2 in two parts, is that of Cody and Waite (Software Manual for the Elementary Functions,
+    1980). Adding 1.5 * 2^52 rounds to an integer; the low bits of the sum are n, and they are added
+    to the exponent bits of exp(r). r has only one rounding error in its last place, with and
+    without fused multiply-add. exp(r) is the Taylor polynomial of degree 17, whose terms beyond
+    r^11 are replaced one by one by polynomials of lower degree (Chebyshev). Its error is at most
+    1.6e-17.
 
-    The relative error is below 2.5e-16, from x = 0 down to -708, where values are 3e-308;
-    further down the result is exp(-708). exp(0) is 1.
+    The relative error is below 2.5e-16 from x = 0 down to -708, where values are 3e-308. Below
+    -708 the result is exp(-708). exp(0) is exactly 1.
     """
     x = max(x, -708.0)
     shifted = x * 1.4426950408889634 + _WHOLE
@@ -144,12 +161,12 @@ def _exp(x: Any) -> Any:
     p = p * r + 0.5000000000000019
     p = p * r + 1.0
     p = p * r + 1.0
-    return _from_bits(_bits(p) + (_bits(shifted) << 52))  # type: ignore[call-arg]
+    return float(_from_bits(_bits(p) + (_bits(shifted) << 52)))  # type: ignore[call-arg]
 
 
 @compiled
-def add_gaussians(base: Any, v: Any, gammas: Any, out: Any) -> None:
-    """exp(-gamma b) for every gamma, each by an exponential of its own."""
+def add_gaussians(base: FloatArray, v: FloatArray, gammas: FloatArray, out: FloatArray) -> None:
+    """Add exp(-gamma b), with one exponential per gamma."""
     for j in range(base.shape[0]):
         for k in range(gammas.shape[0]):
             gamma = gammas[k]
@@ -160,7 +177,7 @@ def add_gaussians(base: Any, v: Any, gammas: Any, out: Any) -> None:
 
 
 @compiled
-def exponentials(x: Any, out: Any) -> None:
-    """exp(x) for an array of numbers <= 0: what `add_gaussians` can reach at most."""
+def exponentials(x: FloatArray, out: FloatArray) -> None:
+    """Write exp(x) for an array of numbers <= 0: the best speed `add_gaussians` could reach."""
     for i in range(x.size):
         out[i] = _exp(x[i])

@@ -1,14 +1,14 @@
-"""What every kernel family is: members that are functions of one shared base.
+"""The base class of kernel families: members that are functions of one shared base.
 
 A family holds p kernels K_1, ..., K_p with
 
     K_k(x, c) = g_k(B(x, c)),
 
-where the base B is the same for all of them (x.c for polynomials, the squared distance for
-Gaussians, the similarity itself where there is one kernel only). The expensive part, B, is
-computed once for a block of rows and centres; members come from it elementwise.
+where the base B is the same for all of them: x.c for polynomials, the squared distance for
+Gaussians, the similarity itself if there is only one kernel. B is the expensive part. It is
+computed once for a block of rows and centres, and the members are computed from it elementwise.
 
-A family knows nothing of labels, penalties or solvers.
+Families know nothing about labels, penalties or solvers.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ IntArray = NDArray[np.intp]
 # A tile of this many float64 values stays in the second-level cache with room for its powers.
 TILE_ROWS = 512
 TILE_CENTERS = 64
-# Up to so many values a base is kept even where it takes little to recompute.
+# A base of up to this many values is kept even if it is cheap to recompute.
 SMALL_BASE = 2**22
 FEW_FEATURES = 64
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Rows of an array, a sparse matrix or a list of objects."""
+    """Return some rows of an array, a sparse matrix or a list of objects."""
     if isinstance(X, list):
         return [X[i] for i in np.arange(len(X))[rows]]
     return X[rows]
@@ -47,10 +47,10 @@ def count_rows(X: Any) -> int:
 
 
 def in_moderate_units(sample_weight: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights of moderate size and the root of their unit: weights * root^2 are those given.
+    """Return weights of moderate size, and a root such that weights * root^2 are the given ones.
 
-    Sums over weights of 1e300 overflow where those over moderate ones do not. The root is a power
-    of two, so that changing the unit changes no digit.
+    Sums over weights of 1e300 overflow; sums over moderate weights do not. The root is a power of
+    two, so the change of unit is exact.
     """
     largest = float(np.max(sample_weight, initial=0.0))
     half = math.frexp(largest)[1] // 2
@@ -66,12 +66,22 @@ def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
         return max(float((X.multiply(X).T @ sample_weight).sum()) / total - mean * mean, 0.0)
     mean = float((sample_weight @ X).sum()) / total
     variance = float((sample_weight @ (X - mean) ** 2).sum()) / total
-    # A constant table differs from its mean by rounding only.
+    # A constant table differs from its mean only by rounding errors.
     return variance if variance > (8 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
 
 
+def squared_norms(X: Any) -> FloatArray:
+    """Return ||x||^2 for each row of a dense or sparse matrix.
+
+    scikit-learn's ``row_norms`` sums sparse rows in another order, which changes the last digits.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
 def is_number(value: Any) -> bool:
-    """Whether a parameter is one finite number."""
+    """Whether a parameter is a finite number."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -100,8 +110,8 @@ def inner_products(X: Any, centers: Any, out: FloatArray | None = None) -> Float
 class KernelFamily(BaseEstimator):
     """Base class of kernel families.
 
-    A subclass gives `fit` (which must set ``names_``), `base` and `member`; it overrides
-    `correlate`, `columns` and `diagonal` where its members can share work.
+    A subclass defines `fit` (which must set ``names_``), `base` and `member`. It overrides
+    `correlate`, `columns` and `diagonal` if its members can share work.
     """
 
     #: Rows may be any Python objects, kept in a list.
@@ -110,19 +120,19 @@ class KernelFamily(BaseEstimator):
     takes_strings = False
     #: Rows may be a SciPy sparse matrix.
     accepts_sparse = False
-    #: X holds kernel values, and a centre is the number of a column of X.
+    #: X holds kernel values, and a centre is a column number of X.
     is_precomputed = False
 
-    #: There are infinitely many members, of which a solver chooses.
+    #: There are infinitely many members, and the solver chooses among them.
     is_continuous = False
 
-    #: B(x, c) = B(c, x), and `correlate_fused` takes its blocks turned over.
+    #: B(x, c) = B(c, x), and `correlate_fused` takes transposed blocks of it.
     has_fused = False
 
-    #: A value may take any time, so that the deadline is looked at before every block.
+    #: A value may take arbitrarily long, so the deadline is checked before each block.
     is_costly = False
 
-    #: Where members are positive definite, it is by their formula, and not by the user's word.
+    #: Members are positive definite by their formula, not because the user says so.
     is_definite_by_formula = False
 
     names_: list[str]
@@ -143,9 +153,9 @@ class KernelFamily(BaseEstimator):
 
     @property
     def base_axes(self) -> tuple[int, ...]:
-        """Shape of what the base holds for one row and one centre; () for a number.
+        """Shape of the base for one row and one centre; () for a single number.
 
-        Members with nothing to share may keep theirs along a third axis of the base.
+        Members that share nothing may each have their own entry along a third axis of the base.
         """
         return ()
 
@@ -154,55 +164,58 @@ class KernelFamily(BaseEstimator):
         raise NotImplementedError
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
-        """Return the values of member k, elementwise from the base."""
+        """Compute the values of member k elementwise from the base."""
         raise NotImplementedError
 
     def left_factor(self, X: Any) -> FloatArray | None:
-        """Return the left factor of the base, if it is a product of two (see `multiply`)."""
+        """Return the left factor of the base, or None if it is not a product (see `multiply`)."""
+        del X
         return None
 
     def right_factor(self, centers: Any) -> FloatArray:
-        """Return the right factor of the base, where `left_factor` gives the left one."""
+        """Return the right factor of the base, for use with `left_factor`."""
         raise NotImplementedError
 
     def multiply(
         self, left: FloatArray, right: FloatArray, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the base from its factors."""
+        """Compute the base from its factors."""
         return inner_products(left, right, out)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """Return a bound on ``|K_k|`` on these points for each member, or about."""
+        """Return the approximate maximum of ``|K_k|`` on these points for each member."""
         few = range(min(count_rows(X), 256)), range(min(count_rows(centers), 256))
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
 
     def error_growth(self, X: Any) -> FloatArray:
-        """Return by how much rounding errors of K_k exceed those of numbers of its size."""
+        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        del X
         return np.ones(self.n_kernels)
 
     @property
     def needs_radius(self) -> bool:
-        """Whether `supremum` depends on the ball that the rows keep to."""
+        """Whether `supremum` depends on the radius of a ball that contains all rows."""
         return False
 
     @property
     def set_by_sample(self) -> tuple[str, ...]:
-        """Names of parameters whose value was taken from the training sample."""
+        """Names of the parameters that were computed from the training sample."""
         return ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return ``sup |K_k|`` over all rows of norm <= radius; None where nothing is known."""
+        """Return ``sup |K_k|`` over all rows of norm <= radius; None if it is unknown."""
+        del radius
         return None
 
     def check_range(self, X: Any, centers: Any) -> None:
-        """Raise where a member would overflow on these points."""
+        """Raise if a member would overflow on these points."""
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
         """Return K_k(x_i, x_i), shape (n_kernels, n_rows).
 
-        ``itself`` names the same rows as centres: X again, but column numbers for a
-        precomputed kernel.
+        ``itself`` holds the same rows as centres: X again, or column numbers for a precomputed
+        kernel.
         """
         n = count_rows(X)
         out = np.empty((self.n_kernels, n))
@@ -215,7 +228,7 @@ class KernelFamily(BaseEstimator):
         return out
 
     def members(self, base: FloatArray) -> Iterator[FloatArray]:
-        """Give the values of each member in turn; each array is overwritten by the next."""
+        """Yield the values of each member in turn; each array may be overwritten by the next."""
         for k in range(self.n_kernels):
             yield self.member(base, k)
 
@@ -224,11 +237,12 @@ class KernelFamily(BaseEstimator):
         return np.stack([v @ self.member(base, k) for k in range(self.n_kernels)])
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return what `correlate` does, from the base of centres by rows, by compiled code."""
+        """Compute `correlate` by compiled code, from the base with one row per centre."""
         raise NotImplementedError
 
     def keeps_base(self, n_values: int) -> bool:
-        """Whether a base of so many values is worth keeping rather than recomputing."""
+        """Whether to keep a base of this many values rather than recompute it."""
+        del n_values
         return True
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
@@ -242,7 +256,7 @@ class KernelFamily(BaseEstimator):
     def vote(
         self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
     ) -> FloatArray:
-        """Return `columns` times weights, without keeping the columns; may overwrite the base."""
+        """Return `columns` times weights, without storing the columns; may overwrite the base."""
         out = np.zeros((base.shape[0], *weights.shape[1:]))
         for k in np.unique(members):
             chosen = np.flatnonzero(members == k)
@@ -259,5 +273,5 @@ def as_tuple(values: Any, *, parameter: str) -> tuple[Any, ...]:
         return (values,)
     entries: tuple[Any, ...] = tuple(np.asarray(values).tolist())
     if not entries:
-        raise ValueError(f"{parameter} is empty; give at least one.")
+        raise ValueError(f"{parameter} is empty; give at least one value.")
     return entries

@@ -1,10 +1,10 @@
-"""Gaussian kernels of every width between two ends.
+"""Gaussian kernels of all widths in a range.
 
     K_gamma(x, c) = exp(-gamma unit ||x - c||^2),     low <= gamma <= high
 
-The family has infinitely many members. At any time it holds a finite list of them, ``gammas_``:
-after `fit` the knots, at which complexities are measured, and in a fitted model the widths that
-got a weight.
+The family has infinitely many members. At any time it lists finitely many of them in ``gammas_``:
+after `fit` the knots, at which complexities are measured, and in a fitted model the widths with a
+nonzero weight.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ SMALLEST_LOW = float(np.finfo(np.float64).tiny)
 
 
 class ContinuousGaussian(Gaussian):
-    """Gaussian kernels ``exp(-gamma * unit * ||x - x'||^2)`` of every gamma in [low, high].
+    """Gaussian kernels ``exp(-gamma * unit * ||x - x'||^2)`` for all gamma in [low, high].
 
-    The vote is optimal among all widths of the range, not only those of a grid, and its
-    certificate holds for all of them. The complexity of a width is measured at fixed knots, two
-    a decade, and taken linear in log gamma between them.
+    The vote is optimal among all widths in the range, not only among those of a grid, and its
+    certificate covers all of them. Complexities are measured at fixed knots, two per decade, and
+    interpolated linearly in log gamma between them.
 
     Parameters
     ----------
     low, high : float, default=0.01, 100.0
-        The range of inverse squared widths, in multiples of ``unit``. The work grows with the
-        number of decades between them.
+        The range of inverse squared widths, in multiples of ``unit``. The fit takes longer the more
+        decades the range spans.
     unit : "scale" or float, default="scale"
         As for `Gaussian`.
 
     Attributes
     ----------
     gammas_ : array
-        The widths that got a weight; ``gammas_[term_kernel_indices_]`` are those of the terms,
-        where this is the only family.
+        The widths with a nonzero weight. If this is the only family,
+        ``gammas_[term_kernel_indices_]`` are the widths of the terms.
     knots_ : array
-        Where complexities were measured.
+        The widths at which complexities were measured.
     unit_ : float
         The unit used.
 
@@ -63,7 +63,7 @@ class ContinuousGaussian(Gaussian):
         self.high = high
         self.unit = unit
 
-    #: Members are chosen while solving; see `votedkernels.solvers.continuum`.
+    #: Members are chosen during the fit; see `votedkernels.solvers.continuum`.
     is_continuous = True
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
@@ -82,7 +82,7 @@ class ContinuousGaussian(Gaussian):
         if self.low < SMALLEST_LOW:
             raise ValueError(
                 f"low of ContinuousGaussian must be at least {SMALLEST_LOW:.1e}, the smallest "
-                f"number with all its digits in double precision, got {self.low!r}."
+                f"normal number in double precision, got {self.low!r}."
             )
         ratio = float(self.high) / float(self.low)
         decades = np.log10(ratio) if ratio < np.inf else np.log10(self.high) - np.log10(self.low)
@@ -90,7 +90,8 @@ class ContinuousGaussian(Gaussian):
         self.knots_ = np.geomspace(self.low, self.high, n_intervals + 1)
         self.knots_[[0, -1]] = self.low, self.high
         self._resolve(X, sample_weight)
-        self._set_widths(self.knots_)
+        self.gammas_ = self.knots_
+        self.names_ = _names(self.knots_)
         return self
 
     @property
@@ -100,11 +101,11 @@ class ContinuousGaussian(Gaussian):
     def with_widths(self, gammas: FloatArray) -> Self:
         """Return the fitted family with these members."""
         family = copy(self)
-        family._set_widths(gammas)
-        prefix = self.names_[0].partition("gaussian(")[0]  # the user's name of the family
-        family.names_ = [prefix + name for name in family.names_]
+        family.gammas_ = np.asarray(gammas, dtype=np.float64)
+        prefix = self.names_[0].partition("gaussian(")[0]  # the user's name for the family
+        family.names_ = [prefix + name for name in _names(family.gammas_)]
         return family
 
-    def _set_widths(self, gammas: FloatArray) -> None:
-        self.gammas_ = np.asarray(gammas, dtype=np.float64)
-        self.names_ = [f"gaussian(gamma={gamma:.6g})" for gamma in self.gammas_]
+
+def _names(gammas: FloatArray) -> list[str]:
+    return [f"gaussian(gamma={gamma:.6g})" for gamma in gammas]

@@ -1,9 +1,23 @@
-"""Edit distances of strings, at several scales.
+"""Kernels from edit distances between strings, at several scales.
 
-    K_k(x, c) = exp(-d(x, c) / scale_k),     or     K(x, c) = 1 - d(x, c) / its largest value
+    K_k(x, c) = exp(-d(x, c) / scale_k),     or     K(x, c) = 1 - d(x, c) / (largest possible d)
 
-The base d is computed by rapidfuzz, in float64: its own integers are unsigned, and exp(-d) of
-these wraps around.
+rapidfuzz computes the base d. We ask it for float64: its default integers are unsigned, so -d would
+wrap around.
+
+References
+----------
+.. [1] R. Hamming (1950). Error detecting and error correcting codes. Bell System Technical
+   Journal 29.
+.. [2] F. Damerau (1964). A technique for computer detection and correction of spelling errors.
+   Communications of the ACM 7.
+.. [3] V. Levenshtein (1966). Binary codes capable of correcting deletions, insertions, and
+   reversals. Soviet Physics Doklady 10.
+.. [4] M. Jaro (1989). Advances in record-linkage methodology as applied to matching the 1985 census
+   of Tampa, Florida. Journal of the American Statistical Association 84.
+.. [5] W. Winkler (1990). String comparator metrics and enhanced decision rules in the
+   Fellegi-Sunter model of record linkage. Proceedings of the Section on Survey Research Methods,
+   American Statistical Association.
 """
 
 from __future__ import annotations
@@ -14,7 +28,7 @@ import numpy as np
 
 from .base import FloatArray, KernelFamily, as_tuple, count_rows, is_number
 
-#: Names that users type, and those of `rapidfuzz.distance`.
+#: The names of metrics for users, and in `rapidfuzz.distance`.
 METRICS = {
     "levenshtein": "Levenshtein",
     "damerau-levenshtein": "DamerauLevenshtein",
@@ -27,31 +41,31 @@ METRICS = {
 
 
 class EditDistance(KernelFamily):
-    """Kernels ``exp(-distance / scale)`` of strings, one per scale.
+    """Kernels ``exp(-distance / scale)`` on strings, one per scale.
 
-    X is a list of strings (or an array or a column of a data frame). The kernels are symmetric
-    and not positive definite in general; the vote needs no repair for that. rapidfuzz computes
-    the distances: ``pip install 'votedkernels[strings]'``.
+    X is a list of strings (or an array, or a column of a data frame). The kernels are symmetric but
+    in general not positive definite, which the vote does not require. rapidfuzz computes the
+    distances: ``pip install 'votedkernels[strings]'``.
 
     Parameters
     ----------
     scales : tuple of float or None, default=(1.0, 3.0, 10.0)
-        Each is one kernel, in the unit of the distance. None is the single kernel ``1 -
-        normalised distance``, whatever ``normalised`` says.
+        Scales in units of the distance; each is one kernel. None stands for the single kernel
+        ``1 - normalised distance``, whatever the value of ``normalised``.
     metric : str, default="levenshtein"
-        ``"levenshtein"`` counts insertions, deletions and substitutions, ``"osa"`` swaps of
-        neighbours too, ``"damerau-levenshtein"`` swaps with edits in between, ``"indel"``
-        insertions and deletions only, ``"hamming"`` places that differ (the shorter string is
-        taken to go on with places that differ). ``"jaro"`` and ``"jaro-winkler"`` are 1 minus
-        these similarities, and lie between 0 and 1.
+        ``"levenshtein"`` counts insertions, deletions and substitutions; ``"osa"`` also swaps of
+        neighbouring characters; ``"damerau-levenshtein"`` also swaps with edits in between;
+        ``"indel"`` only insertions and deletions; ``"hamming"`` the positions that differ (all
+        positions beyond the end of the shorter string differ). ``"jaro"`` and ``"jaro-winkler"``
+        are 1 minus the similarity of that name, between 0 and 1.
     normalised : bool, default=False
-        Divide a distance by the largest that strings of these lengths can have, so that it lies
-        between 0 and 1. Scales such as 0.1 and 0.3 suit that.
+        Divide each distance by the largest possible distance of strings of these lengths, so that
+        it is between 0 and 1. Scales such as 0.1 and 0.3 are then suitable.
 
     Notes
     -----
-    The empty string is a string: its distance to itself is 0, to a string of length n it is n,
-    or 1 where normalised. Case and white space count.
+    The empty string is allowed: its distance to itself is 0, and to a string of length n it is n
+    (1 if normalised). Case and white space matter.
 
     Examples
     --------
@@ -78,7 +92,8 @@ class EditDistance(KernelFamily):
         self.normalised = normalised
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
-        """Check the parameters and name the kernels; nothing is taken from the sample."""
+        """Check the parameters and name the kernels; nothing depends on the sample."""
+        del X, sample_weight
         if not isinstance(self.metric, str) or self.metric not in METRICS:
             raise ValueError(
                 f"metric of EditDistance must be one of {', '.join(map(repr, METRICS))}, got "
@@ -88,7 +103,7 @@ class EditDistance(KernelFamily):
             raise ValueError(
                 f"normalised of EditDistance must be True or False, got {self.normalised!r}."
             )
-        _distances_of(self.metric)  # fails here, before any work, where rapidfuzz is missing
+        _distances_of(self.metric)  # raises here, before any work, if rapidfuzz is missing
         if self.scales is None:
             self.rates_ = None
             self.names_ = [f"1 - {self._distance_name}"]
@@ -122,7 +137,7 @@ class EditDistance(KernelFamily):
             return np.zeros((count_rows(X), count_rows(centers)))
         metric = _distances_of(self.metric)
         scorer = metric.normalized_distance if self._is_normalised else metric.distance
-        # One worker: the blocks are shared by our own threads.
+        # One worker: our own threads share the blocks.
         return np.asarray(cdist(X, centers, scorer=scorer, dtype=np.float64, workers=1))
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
@@ -134,32 +149,39 @@ class EditDistance(KernelFamily):
 
     @property
     def has_fused(self) -> bool:  # type: ignore[override]
-        """Exponentials have compiled loops; Jaro's matching is not known to be symmetric."""
+        """Whether the compiled loop applies: to exponentials, except of Jaro's distances.
+
+        Jaro's matching is not known to be symmetric.
+        """
         return self.rates_ is not None and not self.metric.startswith("jaro")
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` of the turned base by a compiled loop."""
+        """Return `correlate` of the transposed base, by a compiled loop."""
         from . import _fused
 
+        assert self.rates_ is not None  # see has_fused
         out = np.zeros((self.n_kernels, base.shape[0]))
         _fused.add_gaussians(base, v, self.rates_, out)
         return out
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """No value exceeds 1."""
+        """Return 1: no value exceeds it."""
+        del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """No value exceeds 1."""
+        """Return 1: no value exceeds it."""
+        del X, centers
         return np.ones(self.n_kernels)
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
-        """Every string is at distance 0 of itself."""
+        """Return 1: the distance of a string to itself is 0."""
+        del itself
         return np.ones((self.n_kernels, count_rows(X)))
 
 
 def _distances_of(metric: str) -> Any:
-    """Return rapidfuzz's module of a metric."""
+    """Return rapidfuzz's module for a metric."""
     try:
         from rapidfuzz import distance
     except ImportError as error:

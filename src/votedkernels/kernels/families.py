@@ -1,4 +1,4 @@
-"""From what a user gives as ``kernels`` to a list of families."""
+"""From the parameter ``kernels`` to a list of families."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .base import KernelFamily
+from .base import FloatArray, KernelFamily
 from .continuous_gaussian import ContinuousGaussian
 from .gaussian import Gaussian
 from .polynomial import Polynomial
 
-#: scikit-learn writes names of parameters into its HTML as they are, so no name may be markup; a
-#: name can come out of a file of somebody else's.
+NamedFamilies = list[tuple[str | None, KernelFamily]]
+
+#: scikit-learn writes parameter names into its HTML without escaping them, and a name can come from
+#: an untrusted file. So names must not contain markup.
 PLAIN = re.compile(r"[\w .,:=/%-]+")
 
 
@@ -30,10 +32,10 @@ def is_named_list(kernels: Any) -> bool:
     )
 
 
-def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
+def clone_families(kernels: Any) -> NamedFamilies:
     """Return unfitted copies of the families, each with its name or None.
 
-    ``kernels`` is None (polynomials of degree 1 to 3 and Gaussians), a family, a list of families,
+    ``kernels`` is None (polynomials of degrees 1 to 3 and Gaussians), a family, a list of families,
     or a list of (name, family) pairs.
     """
     if kernels is None:
@@ -57,39 +59,47 @@ def clone_families(kernels: Any) -> list[tuple[str | None, KernelFamily]]:
             )
     if any(family.is_continuous for _, family in pairs[:-1]):
         raise ValueError(
-            "ContinuousGaussian must be the last of the kernel families, and there can be one "
-            "only: its members are chosen during the fit. Reorder kernels, or widen its range."
+            "ContinuousGaussian must be the last kernel family, and there can be only one: its "
+            "members are chosen during the fit. Reorder kernels, or widen its range."
         )
     families = [(name, clone(family)) for name, family in pairs]
     if len(families) > 1 and are_precomputed([family for _, family in families]):
         raise ValueError(
-            "Precomputed() cannot stand beside other families: X holds its kernel values. "
+            "Precomputed() cannot be combined with other families: X holds its kernel values. "
             "Precompute the others too, or use Similarity(function)."
         )
     return families
 
 
 def check_names(names: list[str]) -> None:
-    """Raise for a name of a family that cannot be part of the names of parameters."""
+    """Raise if a family's name cannot be part of parameter names."""
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"kernels has two families named {name!r}; names must differ.")
         if "__" in name or not name:
             raise ValueError(
-                f"the name {name!r} of a kernel family must not be empty or have '__' in it."
+                f"the name {name!r} of a kernel family must not be empty or contain '__'."
             )
         if not PLAIN.fullmatch(name):
             raise ValueError(
-                f"the name {name!r} of a kernel family may have letters, digits, spaces and "
-                "_ . , : = / % - only: it is part of the names of parameters."
+                f"the name {name!r} of a kernel family may contain only letters, digits, spaces "
+                "and _ . , : = / % -, because it becomes part of parameter names."
             )
 
 
 def are_precomputed(families: Iterable[KernelFamily]) -> bool:
-    """Whether X is a matrix of kernel values, and a centre the number of a column of it."""
+    """Whether X is a matrix of kernel values, and centres are column numbers of X."""
     return any(family.is_precomputed for family in families)
 
 
 def continuous_family(families: Iterable[KernelFamily]) -> ContinuousGaussian | None:
-    """Return the family with infinitely many members, of which there is at most one."""
+    """Return the family with infinitely many members, if there is one."""
     return next((family for family in families if isinstance(family, ContinuousGaussian)), None)
+
+
+def fit_families(named: NamedFamilies, X: Any, sample_weight: FloatArray) -> None:
+    """Fit families to rows; names that a user gave come before those of the kernels."""
+    for name, family in named:
+        family.fit(X, sample_weight)
+        if name is not None:
+            family.names_ = [f"{name}: {kernel}" for kernel in family.names_]

@@ -1,4 +1,4 @@
-"""Gaussian kernels of several widths over one squared distance.
+"""Gaussian kernels of several widths that share one squared distance.
 
 K_k(x, c) = exp(-gamma_k b(x, c)),     b(x, c) = unit ||x - c||^2
 """
@@ -21,13 +21,13 @@ from .base import (
     inner_products,
     is_number,
     resolve_scale,
+    squared_norms,
 )
-from .polynomial import _squared_norms
 
-#: A product of factors is wrong by about eps times this in the exponent; beyond, rows and centres
-#: are subtracted, which takes longer.
+#: Largest exponent for which distances come from a matrix product, whose error in the exponent is
+#: about eps times this. Beyond it, rows and centres are subtracted, which is slower.
 LARGEST_EXPONENT = 1e6
-#: Of the units in the last place that a certificate counts for a value, so many for one part of it.
+#: Share of the units in the last place that a certificate allows for a value, for one part of it.
 PART_OF_GROWTH = 0.1
 NORMS_AT_ONCE = 10_000
 
@@ -41,7 +41,7 @@ class Gaussian(KernelFamily):
         Inverse squared widths, in multiples of ``unit``; each is one kernel.
     unit : "scale" or float, default="scale"
         ``"scale"`` is ``1 / (n_features * X.var())`` with the (weighted) variance of the
-        training data. The paper's kernels are ``gammas=(1e-6, ..., 1.0), unit=1.0``.
+        training data. The paper's kernels have ``gammas=(1e-6, ..., 1.0), unit=1.0``.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Gaussian(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """Gaussian kernels are positive definite."""
+        """Always true for Gaussian kernels."""
         return True
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
@@ -81,11 +81,11 @@ class Gaussian(KernelFamily):
         return self
 
     def _resolve(self, X: Any, sample_weight: FloatArray) -> None:
-        """Take from the sample what distances need."""
+        """Compute what distances need from the sample."""
         parameter = f"unit of {type(self).__name__}"
         self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter=parameter)
         self.n_features_ = int(X.shape[1])
-        # Distances do not change when the origin moves; near the data they lose fewer digits.
+        # Distances do not depend on the origin, but lose fewer digits if it is near the data.
         if sparse.issparse(X):
             self.origin_ = None
         else:
@@ -100,12 +100,12 @@ class Gaussian(KernelFamily):
                 return self._subtracted(X, centers)
             return self.multiply(left, self.right_factor(centers))
         base = inner_products(X, centers * (-2.0 * self.unit_))
-        base += (self.unit_ * _squared_norms(X))[:, None]
-        base += (self.unit_ * _squared_norms(centers))[None, :]
+        base += (self.unit_ * squared_norms(X))[:, None]
+        base += (self.unit_ * squared_norms(centers))[None, :]
         return np.maximum(base, 0.0, out=base)
 
     def _subtracted(self, X: FloatArray, centers: FloatArray) -> FloatArray:
-        """Return unit ||x - c||^2 feature by feature: slow, and right however narrow a kernel."""
+        """Return unit ||x - c||^2 feature by feature: slow, but accurate for narrow kernels."""
         base = np.zeros((X.shape[0], centers.shape[0]), X.dtype)
         for x, c in zip(X.T, centers.T, strict=True):
             difference = np.subtract.outer(x, c)
@@ -118,24 +118,24 @@ class Gaussian(KernelFamily):
     def _largest_gamma(self) -> float:
         return float(self.gammas_.max(initial=0.0))
 
-    # The unit and the norms go into the smaller arrays: every pass over the base counts.
+    # The unit and the norms go into the factors, which are small: passes over the base are costly.
 
     def left_factor(self, X: Any) -> FloatArray | None:
-        """Return [x, unit ||x||^2, 1], from our own origin; None where that loses digits."""
+        """Return [x, unit ||x||^2, 1] relative to our origin; None if that loses digits."""
         if sparse.issparse(X):
             return None
         X = X if self.origin_ is None else X - self.origin_
-        norms = _squared_norms(X)
-        # Only rows and centres that are both far out and near each other lose digits.
+        norms = squared_norms(X)
+        # Rows and centres lose digits if they are far from the origin but near each other.
         largest = float(norms.max(initial=0.0))
         if self._largest_gamma * self.unit_ * largest > LARGEST_EXPONENT:
             return None
         return np.column_stack([X, self.unit_ * norms, np.ones_like(norms)])
 
     def right_factor(self, centers: Any) -> FloatArray:
-        """Return [-2 unit c, 1, unit ||c||^2], from our own origin."""
+        """Return [-2 unit c, 1, unit ||c||^2] relative to our origin."""
         centers = centers if self.origin_ is None else centers - self.origin_
-        norms = _squared_norms(centers)
+        norms = squared_norms(centers)
         return np.column_stack(
             [-2.0 * self.unit_ * centers, np.ones_like(norms), self.unit_ * norms]
         )
@@ -143,20 +143,20 @@ class Gaussian(KernelFamily):
     def multiply(
         self, left: FloatArray, right: FloatArray, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return squared distances, never below 0, from their factors."""
+        """Compute squared distances from their factors, and clip them at 0."""
         base = inner_products(left, right, out)
         return np.maximum(base, 0.0, out=base)
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return exp(-gammas[k] base)."""
-        with np.errstate(over="ignore"):  # an exponent of -inf is right: the kernel is 0
+        with np.errstate(over="ignore"):  # an exponent of -inf is correct: the kernel is 0
             values = base * -self.gammas_[k]
         return np.asarray(np.exp(values, out=values))
 
     def vote(
         self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
     ) -> FloatArray:
-        """Return the votes; those of a single width are computed in place."""
+        """Return `columns` times weights; computed in place for a single width."""
         n = base.shape[1]
         if len(set(members.tolist())) > 1 or not np.array_equal(positions, np.arange(n)):
             return super().vote(base, members, positions, weights)
@@ -167,7 +167,7 @@ class Gaussian(KernelFamily):
     has_fused = True
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` of the turned base by a compiled loop."""
+        """Return `correlate` of the transposed base, by a compiled loop."""
         from . import _fused
 
         out = np.zeros((self.n_kernels, base.shape[0]))
@@ -175,26 +175,28 @@ class Gaussian(KernelFamily):
         return out
 
     def keeps_base(self, n_values: int) -> bool:
-        """Distances over few features are recomputed faster than read back."""
+        """With few features, distances are recomputed faster than read from memory."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     @property
     def set_by_sample(self) -> tuple[str, ...]:
-        """``unit="scale"`` is."""
+        """``unit="scale"``, if that was asked for."""
         return ('unit="scale"',) if isinstance(self.unit, str) else ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """No value exceeds 1."""
+        """Return 1: no value exceeds it."""
+        del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """No value exceeds 1."""
+        """Return 1: no value exceeds it."""
+        del X, centers
         return np.ones(self.n_kernels)
 
     def error_growth(self, X: Any) -> FloatArray:
-        """Return it from the parts of the exponents, which cancel."""
+        """Return the factor, which is large if large parts of the exponents cancel."""
         largest = self.unit_ * self._largest_norm(X)
-        if not sparse.issparse(X):  # blocks with larger ones are subtracted
+        if not sparse.issparse(X):  # beyond, rows and centres are subtracted
             largest = min(largest, LARGEST_EXPONENT / self._largest_gamma)
         return 1.0 + PART_OF_GROWTH * self.gammas_ * largest
 
@@ -202,10 +204,11 @@ class Gaussian(KernelFamily):
         origin = 0.0 if self.origin_ is None else self.origin_
         parts = (X[start : start + NORMS_AT_ONCE] for start in range(0, X.shape[0], NORMS_AT_ONCE))
         return max(
-            float(_squared_norms(part if sparse.issparse(part) else part - origin).max())
+            float(squared_norms(part if sparse.issparse(part) else part - origin).max())
             for part in parts
         )
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
-        """Every K(x, x) is 1."""
+        """Return 1 for all x."""
+        del itself
         return np.ones((self.n_kernels, X.shape[0]))

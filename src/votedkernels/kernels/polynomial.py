@@ -1,8 +1,8 @@
-"""Polynomial kernels of several degrees over one inner product.
+"""Polynomial kernels of several degrees that share one inner product.
 
     K_d(x, c) = b(x, c)^d,     b(x, c) = gamma x.c + coef0
 
-All degrees come from one block of b by repeated multiplication.
+All degrees are computed from one block of b by repeated multiplication.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from .base import (
     inner_products,
     is_number,
     resolve_scale,
+    squared_norms,
 )
 
-LARGEST_EXPONENT = 290.0  # of ten: sums over samples and products with weights must stay finite
+#: Largest power of ten: sums over samples and products with weights must stay finite.
+LARGEST_EXPONENT = 290.0
 
 
 class Polynomial(KernelFamily):
@@ -37,13 +39,13 @@ class Polynomial(KernelFamily):
     Parameters
     ----------
     degrees : tuple of int, default=(1, 2, ..., 10)
-        The degrees; each is one kernel.
+        Degrees; each is one kernel.
     gamma : "scale" or float, default="scale"
         Factor of the inner product; ``"scale"`` is ``1 / (n_features * X.var())`` with
-        the (weighted) variance of the training data. The paper's kernels are ``gamma=1.0``.
+        the (weighted) variance of the training data. The paper's kernels have ``gamma=1.0``.
     coef0 : float, default=1.0
-        Constant added to the inner product. With a negative one the kernels are not
-        declared positive definite.
+        Constant added to the inner product. If it is negative, the kernels are not treated as
+        positive definite.
 
     Attributes
     ----------
@@ -68,7 +70,7 @@ class Polynomial(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """Whether every member is positive definite: so it is when coef0 >= 0."""
+        """Whether every member is positive definite, which is so if coef0 >= 0."""
         return self.coef0 >= 0
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
@@ -97,7 +99,7 @@ class Polynomial(KernelFamily):
         base += self.coef0
         return base
 
-    # gamma and coef0 go into the smaller arrays: every pass over the base counts.
+    # gamma and coef0 go into the factors, which are small: passes over the base are costly.
 
     def left_factor(self, X: Any) -> FloatArray | None:
         """Return [gamma x, coef0]."""
@@ -117,7 +119,7 @@ class Polynomial(KernelFamily):
         return power
 
     def members(self, base: FloatArray) -> Iterator[FloatArray]:
-        """Give the powers in turn, each from the one before where degrees ascend."""
+        """Yield the powers in turn, each from the previous one if degrees ascend."""
         if (np.diff(self.degrees_) < 0).any():
             yield from super().members(base)
             return
@@ -130,14 +132,14 @@ class Polynomial(KernelFamily):
 
     def _largest_base(self, X: Any, centers: Any) -> float:
         """Return a bound on |gamma x.c + coef0|, by Cauchy-Schwarz."""
-        norms = [math.sqrt(float(_squared_norms(A).max(initial=0.0))) for A in (X, centers)]
+        norms = [math.sqrt(float(squared_norms(A).max(initial=0.0))) for A in (X, centers)]
         return self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
 
     needs_radius = True
 
     @property
     def set_by_sample(self) -> tuple[str, ...]:
-        """``gamma="scale"`` is."""
+        """``gamma="scale"``, if that was asked for."""
         return ('gamma="scale"',) if isinstance(self.gamma, str) else ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
@@ -145,7 +147,7 @@ class Polynomial(KernelFamily):
         if radius is None:
             return None
         largest = self.gamma_ * radius**2 + abs(self.coef0)
-        with np.errstate(over="ignore"):  # infinite, for the caller to refuse
+        with np.errstate(over="ignore"):  # an infinite result is refused by callers
             return np.asarray(largest ** self.degrees_.astype(np.float64))
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
@@ -153,7 +155,7 @@ class Polynomial(KernelFamily):
         return np.asarray(self._largest_base(X, centers) ** self.degrees_.astype(np.float64))
 
     def check_range(self, X: Any, centers: Any) -> None:
-        """Raise where the highest degree overflows, before any work."""
+        """Raise before any work if a degree would overflow."""
         largest = self._largest_base(X, centers)
         if largest > 1 and math.isfinite(largest):
             limit = LARGEST_EXPONENT / math.log10(largest)
@@ -173,17 +175,18 @@ class Polynomial(KernelFamily):
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
         """Return (gamma x.x + coef0) ** degree."""
-        base = self.gamma_ * _squared_norms(X) + self.coef0
+        del itself
+        base = self.gamma_ * squared_norms(X) + self.coef0
         return np.stack([self.member(base, k) for k in range(self.n_kernels)])
 
     def feature_dimension(self, k: int) -> float:
-        """Dimension of the feature space of member k."""
+        """Return the dimension of the feature space of member k."""
         degree = int(self.degrees_[k])
         n_variables = self.n_features_ if self.coef0 != 0 else self.n_features_ - 1
         return float(math.comb(n_variables + degree, degree))
 
     def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return sum_i v_i b_ij^d for all degrees, tile by tile, the running power in cache."""
+        """Return sum_i v_i b_ij^d for all degrees, in tiles whose powers stay in the cache."""
         order = np.argsort(self.degrees_, kind="stable")
         out = np.zeros((self.n_kernels, base.shape[1]))
         for left in range(0, base.shape[1], TILE_CENTERS):
@@ -201,11 +204,11 @@ class Polynomial(KernelFamily):
 
     @property
     def has_fused(self) -> bool:  # type: ignore[override]
-        """Compiled loops exist up to degree 10."""
+        """Whether the compiled loops apply: they exist up to degree 10."""
         return int(self.degrees_.max()) <= 10
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` of the turned base by a compiled loop."""
+        """Return `correlate` of the transposed base, by a compiled loop."""
         from . import _fused
 
         few = int(self.degrees_.max()) <= 5
@@ -214,17 +217,17 @@ class Polynomial(KernelFamily):
         return np.asarray(out[self.degrees_ - 1])
 
     def keeps_base(self, n_values: int) -> bool:
-        """Inner products of few features are recomputed faster than read back."""
+        """With few features, inner products are recomputed faster than read from memory."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     def vote(
         self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
     ) -> FloatArray:
-        """Return `columns`, which share their powers, times weights."""
+        """Return `columns` times weights; columns share their powers."""
         return np.asarray(self.columns(base, members, positions) @ weights)
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
-        """Return chosen columns; those of higher degree stay in a shrinking prefix."""
+        """Return columns, computed in order of degree: those still multiplied form a prefix."""
         degrees = self.degrees_[members]
         order = np.argsort(-degrees, kind="stable")
         gathered = base[:, positions[order]]
@@ -235,9 +238,3 @@ class Polynomial(KernelFamily):
         out = np.empty_like(power)
         out[:, order] = power
         return out
-
-
-def _squared_norms(X: Any) -> FloatArray:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))

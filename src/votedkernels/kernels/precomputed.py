@@ -1,4 +1,4 @@
-"""A kernel given by its values: X is the matrix K(x, c_j)."""
+"""A kernel given by its values: X is the matrix of K(x_i, c_j)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ LARGEST_VALUE = 1e290
 
 
 class Precomputed(KernelFamily):
-    """One kernel whose values the user brings.
+    """One kernel whose values you provide.
 
-    At fit X is the square matrix of K(x_i, x_j), row i the values at sample i, column j the
-    function K(., x_j). At predict X has one column per training row. The matrix need be
-    neither symmetric nor positive definite.
+    In ``fit``, X is the square matrix of K(x_i, x_j): row i holds the values at sample i, and
+    column j is the function K(., x_j). In ``predict``, X has one column per training row. The
+    matrix need not be symmetric or positive definite.
 
     Parameters
     ----------
     positive_definite : bool, default=False
-        Declare the matrix to come from a positive definite kernel; the trace complexity
-        is then allowed, and chosen by ``complexity="auto"``.
+        Declare that the kernel is positive definite. The trace complexity is then allowed, and
+        ``complexity="auto"`` chooses it.
     """
 
     is_precomputed = True
@@ -33,31 +33,34 @@ class Precomputed(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """As declared by the user."""
+        """As declared by the parameter."""
         return self.positive_definite
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
-        """Nothing to resolve."""
+        """Name the kernel; nothing depends on the sample."""
+        del X, sample_weight
         self.names_ = ["precomputed"]
         return self
 
     def check_range(self, X: Any, centers: Any) -> None:
-        """Raise where sums over rows would overflow, before any work."""
+        """Raise before any work if sums over rows would overflow."""
+        del centers
         largest = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
         if largest > LARGEST_VALUE:
             raise ValueError(
-                f"kernel {self.names_[0]} has values as large as {largest:.2g}, and sums of them "
+                f"kernel {self.names_[0]} has values as large as {largest:.2g}, and their sums "
                 "overflow float64; scale the matrix, as in X / np.abs(X).max()."
             )
 
     def base(self, X: Any, centers: Any) -> FloatArray:
-        """Return the columns of X that the centres name."""
+        """Return the columns of X whose numbers are the centres."""
         return np.asarray(X[:, centers])
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """Return the largest value in absolute value."""
+        """Return the largest absolute value."""
         return np.array([np.abs(X[:, centers]).max(initial=0.0)])
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return the base itself."""
+        del k
         return base

@@ -1,4 +1,4 @@
-"""A kernel given by a function on any objects."""
+"""A kernel given by a function of two lists of objects."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from .base import FloatArray, KernelFamily, count_rows, is_number
 
 
 class Similarity(KernelFamily):
-    """One kernel computed by a function of the user's.
+    """One kernel, computed by your own function.
 
     Parameters
     ----------
     function : callable
-        ``function(A, B)`` returns an array of shape ``(len(A), len(B))``. A and B are
-        arrays, or lists of objects when the classifier was given objects. Row a, column b
-        is the similarity of ``A[a]`` to the centre ``B[b]``. It need be neither symmetric
-        nor positive definite. Arrays are copies, so that a function that writes into them does
-        no harm; other objects are the user's own and must not be changed. Limits of time are
-        looked at between calls.
+        ``function(A, B)`` returns an array of shape ``(len(A), len(B))``. A and B are arrays, or
+        lists of objects if the classifier was given objects. Row a, column b is the similarity of
+        ``A[a]`` to the centre ``B[b]``. It need not be symmetric or positive definite. Arrays are
+        copies, so the function may overwrite them; other objects are not copied and must not be
+        changed. Time limits are checked between calls.
     name : str, default=None
-        Name in tables and messages; the function's own by default.
+        Name in tables and messages; by default the name of the function.
     positive_definite : bool, default=False
-        Declare the function to be a positive definite kernel; the trace complexity is
-        then allowed, and chosen by ``complexity="auto"``.
+        Declare that the function is a positive definite kernel. The trace complexity is then
+        allowed, and ``complexity="auto"`` chooses it.
     bound : float, default=None
-        The user's word that no value exceeds it in absolute value. A value that does is
-        an error.
+        Declare that no value exceeds this number in absolute value. A value that does raises an
+        error.
     """
 
     accepts_objects = True
@@ -50,11 +49,12 @@ class Similarity(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """As declared by the user."""
+        """As declared by the parameter."""
         return self.positive_definite
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
-        """Check the parameters and name the kernel."""
+        """Check the parameters and name the kernel; nothing depends on the sample."""
+        del X, sample_weight
         if not callable(self.function):
             raise TypeError(f"function of Similarity must be callable, got {self.function!r}.")
         if self.bound is not None and not (is_number(self.bound) and self.bound > 0):
@@ -64,7 +64,7 @@ class Similarity(KernelFamily):
         return self
 
     def base(self, X: Any, centers: Any) -> FloatArray:
-        """Return function(X, centers) as float64, checked."""
+        """Return function(X, centers) as float64, after checks."""
         values = np.asarray(self.function(_copied(X), _copied(centers)))
         shape = (count_rows(X), count_rows(centers))
         name = self.names_[0]
@@ -93,16 +93,18 @@ class Similarity(KernelFamily):
         return values
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return the bound that the user vouches for."""
+        """Return the bound that the user declared."""
+        del radius
         return None if self.bound is None else np.array([float(self.bound)])
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Return the base itself."""
+        del k
         return base
 
 
 def _copied(rows: Any) -> Any:
-    """Return rows of which the arrays are copies: a function may write into what it is given."""
+    """Return the rows with arrays copied, so that the function may overwrite them."""
     if isinstance(rows, list):
         return [row.copy() if isinstance(row, np.ndarray) else row for row in rows]
     return rows.copy()

@@ -1,11 +1,16 @@
-"""Spectrum kernels: strings compared by the pieces of n characters that they hold.
+"""Spectrum kernels: strings compared by their substrings of n characters (n-grams).
 
     K_n(x, c) = <phi_n(x), phi_n(c)> / (||phi_n(x)|| ||phi_n(c)||)
 
-phi_n(x) counts how often each piece occurs in x. A string of fewer than n characters has none:
-its K_n is 0 with every string, itself included, as the inner product of a vector of zeros is.
+phi_n(x) counts how often each n-gram occurs in x. A string of fewer than n characters has no
+n-grams: its K_n is 0 with every string, including itself.
 
-Each length has a matrix of its own, so the base has a last axis over the lengths.
+The lengths share nothing, so the base has a last axis over the lengths.
+
+References
+----------
+.. [1] C. Leslie, E. Eskin, W. Noble (2002). The spectrum kernel: a string kernel for SVM protein
+   classification. Pacific Symposium on Biocomputing 7.
 """
 
 from __future__ import annotations
@@ -28,22 +33,22 @@ from .base import (
 
 
 class Spectrum(KernelFamily):
-    """Cosine of the counts of n-character pieces of two strings, one kernel per length n.
+    """Cosine similarity of the n-gram counts of two strings, one kernel per length n.
 
-    X is a list of strings (or an array or a column of a data frame). The kernels are positive
-    definite, and 1 at most.
+    X is a list of strings (or an array, or a column of a data frame). The kernels are positive
+    definite and at most 1.
 
     Parameters
     ----------
     lengths : tuple of int, default=(1, 2, 3)
-        Lengths of the pieces; each is one kernel.
+        Lengths n of the n-grams, in characters; each is one kernel.
 
     Notes
     -----
-    Pieces are taken from the string as it is: case and white space count. A piece that no
-    training string holds counts in the norm of a new string, so the kernel of two strings does
-    not depend on the training data. A string of fewer than n characters, such as the empty one,
-    has similarity 0 to every string in the kernel of length n, to itself too.
+    Strings are used as they are: case and white space matter. An n-gram that occurs in no training
+    string still counts in the norm of a new string, so the kernel of two strings does not depend on
+    the training data. A string of fewer than n characters, such as the empty string, has similarity
+    0 to every string in the kernel of length n, including itself.
 
     Examples
     --------
@@ -65,11 +70,12 @@ class Spectrum(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """Inner products are positive definite."""
+        """Always true: the kernels are inner products."""
         return True
 
     def fit(self, X: Any, sample_weight: FloatArray) -> Self:
-        """Count the pieces of the training strings, once for all blocks of a fit."""
+        """Count the n-grams of the training strings, once for all blocks of a fit."""
+        del sample_weight
         lengths = as_tuple(self.lengths, parameter="lengths of Spectrum")
         for length in lengths:
             if not is_number(length) or length != int(length) or length < 1:
@@ -90,8 +96,8 @@ class Spectrum(KernelFamily):
         return self
 
     def __getstate__(self) -> Any:
-        # The counts of the training strings save work during a fit; a stored model has no use
-        # for them, and should not carry the training data.
+        # The counts of the training strings save work during a fit. A stored model does not need
+        # them, and should not contain the training data.
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_known", None)
         state.pop("_vectors", None)
@@ -99,7 +105,7 @@ class Spectrum(KernelFamily):
 
     @property
     def base_axes(self) -> tuple[int, ...]:
-        """A number for each length."""
+        """One number per length."""
         return (len(self.lengths_),)
 
     def base(self, X: Any, centers: Any) -> FloatArray:
@@ -110,16 +116,16 @@ class Spectrum(KernelFamily):
             if rows is not None and columns is not None:
                 left, right = self._vectors[k][rows], self._vectors[k][columns]
             else:
-                # Only pieces of the centres matter in the product.
+                # Only n-grams of the centres matter in the product.
                 vocabulary: dict[str, int] = {}
                 right = _unit_counts(centers, n, vocabulary)
                 left = _unit_counts(X, n, vocabulary, grow=False)
             out[:, :, k] = (left @ right.T).toarray()
-        # Rounding must not take a cosine above the bound that `supremum` gives.
+        # Rounding must not lift a cosine above `supremum`.
         return np.minimum(out, 1.0, out=out)
 
     def _numbers(self, strings: Sequence[str]) -> list[int] | None:
-        """Return the places of strings among the training strings; None if one is new."""
+        """Return the positions of strings among the training strings; None if one is new."""
         known = getattr(self, "_known", {})
         numbers = [known.get(text, -1) for text in strings]
         return None if -1 in numbers else numbers
@@ -129,7 +135,7 @@ class Spectrum(KernelFamily):
         return np.ascontiguousarray(base[..., k])
 
     def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return sum_i v_i K_k(x_i, c_j) for all lengths by one product."""
+        """Return sum_i v_i K_k(x_i, c_j) for all lengths, by one product."""
         flat = v @ base.reshape(len(base), -1)
         return np.asarray(flat.reshape(base.shape[1:]).T)
 
@@ -144,15 +150,18 @@ class Spectrum(KernelFamily):
         return np.asarray(self.columns(base, members, positions) @ weights)
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """No cosine exceeds 1."""
+        """Return 1: no cosine exceeds it."""
+        del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Any, centers: Any) -> FloatArray:
-        """No cosine exceeds 1."""
+        """Return 1: no cosine exceeds it."""
+        del X, centers
         return np.ones(self.n_kernels)
 
     def diagonal(self, X: Any, itself: Any) -> FloatArray:
-        """Return 1 where a string is long enough to hold a piece, else 0."""
+        """Return 1 for strings of at least n characters, 0 for shorter ones."""
+        del itself
         sizes = np.array([len(text) for text in X])
         return np.stack([(sizes >= n).astype(np.float64) for n in self.lengths_])
 
@@ -160,10 +169,10 @@ class Spectrum(KernelFamily):
 def _unit_counts(
     strings: Sequence[str], n: int, vocabulary: dict[str, int], *, grow: bool = True
 ) -> Any:
-    """Return the counts of pieces divided by their norm, as a sparse matrix.
+    """Return the counts of n-grams divided by their norm, as a sparse matrix.
 
-    ``vocabulary`` numbers the pieces, and takes in new ones if ``grow``. A piece outside of it
-    counts in the norm only.
+    ``vocabulary`` numbers the n-grams; new ones are added if ``grow``. An n-gram outside of it
+    counts only in the norm.
     """
     values: list[float] = []
     places: list[int] = []

@@ -1,12 +1,12 @@
 """Export to ONNX: a fitted vote as a graph that runs without Python.
 
-`graph` writes nodes, `families` says what a kernel family is in them and `labels` what a class
-label is, `checks` refuses what has no such form, `converter` puts a whole vote together in the
-manner of skl2onnx, and `export` is what a user calls. To let a new kernel family be exported, enter
-it in `families.VOTES`.
+`graph` writes nodes, `families` converts kernel families and `labels` class labels, `checks`
+refuses models that ONNX cannot express, `converter` converts a whole vote in the way skl2onnx
+expects, and `export` has the public function. To export a new kernel family, add it to
+`families.VOTES`.
 
 Importing this module registers both classifiers with skl2onnx, so that its own functions convert
-them too. It needs ``pip install votedkernels[onnx]``.
+them, too. It needs ``pip install votedkernels[onnx]``.
 """
 
 try:

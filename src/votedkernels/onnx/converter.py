@@ -1,10 +1,10 @@
-"""A fitted vote as skl2onnx converts it: outputs declared, their types, and the nodes.
+"""The parser, shape calculator and converter of a fitted vote, as skl2onnx needs them.
 
-    scores = intercept + sum of the votes of all families
+    scores = intercepts + sum of the votes of all families
     label  = classes[scores > 0], or classes[argmax of scores] for more than two classes
 
-All in double precision. There is no ZipMap: scores are a plain tensor, shaped as
-`decision_function` gives them.
+Everything is in double precision. There is no ZipMap: scores are a plain tensor, of the same shape
+as the result of `decision_function`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,21 @@ from onnx import TensorProto
 from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType
 
+from ..estimators._voting import vote_of
 from ..exceptions import ExportError
-from .checks import (
-    CLASSIFIERS,
-    OLDEST_OPSET,
-    OUTPUTS,
-    check_classifier,
-    check_opset,
-)
+from ..problem import Vote
+from .checks import CLASSIFIERS, OLDEST_OPSET, OUTPUTS, check_classifier, check_opset
 from .families import VOTES, dense_rows, parts_of_vote
 from .graph import Graph
 from .labels import tensor_of
 
-#: What a user of skl2onnx can set. It sets "zipmap" itself in pipelines; there is none here.
+#: Options that a user of skl2onnx can set. skl2onnx itself sets "zipmap" in pipelines, which has
+#: no effect here.
 OPTIONS = {"scores": [True, False], "zipmap": [True, False, "columns"]}
 
 
 def register() -> None:
-    """Let skl2onnx know both classifiers."""
+    """Register both classifiers with skl2onnx."""
     for classifier in CLASSIFIERS:
         update_registered_converter(
             classifier,
@@ -45,8 +42,8 @@ def register() -> None:
         )
 
 
-def declare_outputs(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
-    """Declare the operator of a classifier, with ``label`` and, unless declined, ``scores``."""
+def declare_outputs(scope: Any, model: Any, inputs: Any, **_parsers: Any) -> Any:
+    """Declare the operator of a classifier, with ``label`` and, unless switched off, ``scores``."""
     opset = scope.target_opset
     check_opset(opset.get("", OLDEST_OPSET) if isinstance(opset, dict) else opset)
     check_classifier(model)
@@ -62,53 +59,57 @@ def declare_outputs(scope: Any, model: Any, inputs: Any, custom_parsers: Any = N
 
 
 def set_output_types(operator: Any) -> None:
-    """Set the types and shapes of the outputs; raise where the rows are not those of the fit."""
+    """Set the types and shapes of the outputs; raise if the number of features is wrong."""
     model = operator.raw_operator
     widths = [variable.get_second_dimension() for variable in operator.inputs]
     if None not in widths and sum(widths) != model.n_features_in_:
         raise ExportError(
-            f"the input has {sum(widths)} features, and this {type(model).__name__} was fitted on "
+            f"the input has {sum(widths)} features, but this {type(model).__name__} was fitted on "
             f"{model.n_features_in_}."
         )
     n_rows = operator.inputs[0].get_first_dimension()
     _, label_type = tensor_of(model.classes_)
     operator.outputs[0].type = label_type([n_rows])
     if len(operator.outputs) > 1:
-        n_votes = len(model.intercept_)
+        n_votes = len(vote_of(model).intercepts)
         shape = [n_rows] if n_votes == 1 else [n_rows, n_votes]
         operator.outputs[1].type = DoubleTensorType(shape)
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
-    """Write the nodes."""
+    """Write the nodes of a classifier."""
     graph, model = Graph(scope, container), operator.raw_operator
-    # Converters of other estimators, such as CalibratedClassifierCV, declare the operators within
-    # as if all classifiers had the same outputs, and their graphs can be wrong without an error.
+    # Converters of other estimators, such as CalibratedClassifierCV, declare inner operators as if
+    # all classifiers had the same outputs. Their graphs can be wrong without any error.
     if not hasattr(operator, "is_declared_by_us"):
         raise ExportError(
-            f"this {type(model).__name__} is inside of another estimator; export it alone or as "
-            "the last step of a Pipeline, and of a search its best_estimator_."
+            f"this {type(model).__name__} is inside another estimator; export it alone or as the "
+            "last step of a Pipeline. For a search, export its best_estimator_."
         )
-    X = _rows(graph, operator.inputs)
-    votes = graph.constant(np.asarray(model.intercept_, dtype=np.float64)[None, :])
-    parts = parts_of_vote(model)
+    scores = _add_scores(graph, _rows(graph, operator.inputs), vote_of(model))
+    outputs = [variable.full_name for variable in operator.outputs]
+    _add_label(graph, scores, model, outputs[0])
+    if len(outputs) > 1:
+        graph.node("Identity", scores, into=outputs[1])
+
+
+def _add_scores(graph: Graph, X: str, vote: Vote) -> str:
+    """Add the votes of all families to the intercepts; return the name of the result."""
+    n_votes = len(vote.intercepts)
+    scores = graph.constant(np.asarray(vote.intercepts, dtype=np.float64)[None, :])
+    parts = parts_of_vote(vote)
     for part in parts:
-        centers = dense_rows(model.support_vectors_, part.support)
-        votes = VOTES[type(part.family)](graph, X, part, centers, votes)
+        centers = dense_rows(vote.points, part.support)
+        scores = VOTES[type(part.family)](graph, X, part, centers, scores)
     if not parts:  # the same constant for every row
         n_rows = graph.node("Slice", graph.node("Shape", X), graph.integers(0), graph.integers(1))
-        shape = graph.node("Concat", n_rows, graph.integers(len(model.intercept_)), axis=0)
-        votes = graph.node("Expand", votes, shape)
-    if len(model.intercept_) == 1:
-        votes = graph.node("Squeeze", votes, graph.integers(1))
-    outputs = [variable.full_name for variable in operator.outputs]
-    _add_label(graph, votes, model, outputs[0])
-    if len(outputs) > 1:
-        graph.node("Identity", votes, into=outputs[1])
+        shape = graph.node("Concat", n_rows, graph.integers(n_votes), axis=0)
+        scores = graph.node("Expand", scores, shape)
+    return graph.node("Squeeze", scores, graph.integers(1)) if n_votes == 1 else scores
 
 
 def _rows(graph: Graph, inputs: Any) -> str:
-    """Give the name of the rows: one table in double precision, whatever the inputs are."""
+    """Join all inputs into one table in double precision; return its name."""
     tables = [
         variable.full_name
         if isinstance(variable.type, DoubleTensorType)
@@ -118,12 +119,12 @@ def _rows(graph: Graph, inputs: Any) -> str:
     return tables[0] if len(tables) == 1 else graph.node("Concat", *tables, axis=1)
 
 
-def _add_label(graph: Graph, votes: str, model: Any, into: str) -> None:
-    """Add the label: that of the sign, or of the first of the largest votes."""
-    if len(model.intercept_) == 1:
-        is_second = graph.node("Greater", votes, graph.constant(np.float64(0.0)))
+def _add_label(graph: Graph, scores: str, model: Any, into: str) -> None:
+    """Add the label: by the sign of the score, or by the first of the largest scores."""
+    labels, _ = tensor_of(model.classes_)
+    if len(labels) == 2:
+        is_second = graph.node("Greater", scores, graph.constant(np.float64(0.0)))
         number = graph.node("Cast", is_second, to=TensorProto.INT64)
     else:
-        number = graph.node("ArgMax", votes, axis=1, keepdims=0)
-    labels, _ = tensor_of(model.classes_)
+        number = graph.node("ArgMax", scores, axis=1, keepdims=0)
     graph.node("Gather", graph.constant(labels), number, into=into, axis=0)

@@ -1,8 +1,9 @@
-"""`to_onnx`: from a fitted model to an ONNX model."""
+"""`to_onnx`: convert a fitted model to an ONNX model."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from onnx import ModelProto, checker, helper, shape_inference
@@ -10,14 +11,9 @@ from skl2onnx import convert_sklearn
 from skl2onnx.common.data_types import DoubleTensorType
 
 from ..exceptions import ExportError
-from .checks import (
-    check_classifier,
-    check_input_name,
-    check_steps,
-    find_classifier,
-)
+from .checks import check_classifier, check_input_name, check_steps, find_classifier
 
-#: What skl2onnx raises for what it does not know, and onnx for a graph that is wrong.
+#: Errors of skl2onnx for unsupported steps, and of onnx for invalid graphs.
 CANNOT = (RuntimeError, checker.ValidationError, shape_inference.InferenceError)
 
 
@@ -30,32 +26,32 @@ def to_onnx(
 ) -> ModelProto:
     """Convert a fitted model to ONNX, in double precision.
 
-    The graph has one input, rows of doubles, and two outputs: ``label`` and ``scores``, the values
-    of `decision_function` in the same shape. It holds the support vectors. See :doc:`/onnx`.
+    The graph has one input, a table of doubles, and two outputs: ``label``, and ``scores``, which
+    is what `decision_function` returns. It contains the support vectors. See :doc:`/onnx`.
 
     Parameters
     ----------
     model : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
-        Fitted, of families `Polynomial`, `Gaussian` and `ContinuousGaussian`. A pipeline ends in
-        one of our classifiers; the steps before must be known to skl2onnx.
+        A fitted model of the families `Polynomial`, `Gaussian` and `ContinuousGaussian`. A
+        pipeline must end in one of the two classifiers, and skl2onnx must support its other steps.
     input_name : str, default="X"
         The name of the input.
     scores : bool, default=True
-        Whether ``scores`` is an output, beside ``label``.
+        Whether ``scores`` is an output, in addition to ``label``.
     target_opset : int or dict, default=None
-        The version of the ONNX operators, 13 or more; None is the newest that skl2onnx knows.
-        Older runtimes need smaller ones.
+        The version of the ONNX operators, 13 or more; None is the newest that skl2onnx supports.
+        Older runtimes need older versions.
 
     Returns
     -------
     onnx.ModelProto
-        ``onnx.save(result, path)`` writes it to a file. Names of features, where the model has
-        them, are in its metadata as JSON, under ``feature_names``.
+        ``onnx.save(result, path)`` writes it to a file. If the model has feature names, they are
+        in the metadata as JSON, under ``feature_names``.
 
     Raises
     ------
     ExportError
-        Where the model has a kernel family, class labels or a step that ONNX cannot express.
+        If ONNX cannot express a kernel family, the class labels or a step of the model.
 
     Examples
     --------
@@ -71,22 +67,30 @@ def to_onnx(
     check_input_name(input_name)
     check_steps(model)
     check_classifier(classifier)
+    rows = DoubleTensorType([None, getattr(model, "n_features_in_", None)])
+    result = _convert_checked(
+        model,
+        name=type(classifier).__name__,
+        initial_types=[(input_name, rows)],
+        options={id(classifier): {"scores": scores}},
+        target_opset=target_opset,
+    )
+    _add_feature_names(result, getattr(model, "feature_names_in_", None))
+    return result
+
+
+def _add_feature_names(result: ModelProto, names: Iterable[Any] | None) -> None:
+    if names is not None:
+        helper.set_model_props(result, {"feature_names": json.dumps([str(n) for n in names])})
+
+
+def _convert_checked(model: Any, **options: Any) -> ModelProto:
+    """Convert with skl2onnx and check the graph; raise an `ExportError` if either fails."""
     try:
-        result: ModelProto = convert_sklearn(
-            model,
-            name=type(classifier).__name__,
-            initial_types=[
-                (input_name, DoubleTensorType([None, getattr(model, "n_features_in_", None)]))
-            ],
-            options={id(classifier): {"scores": scores}},
-            target_opset=target_opset,
-        )
-        # It has steps whose graphs, in double precision, no runtime accepts.
+        result: ModelProto = convert_sklearn(model, **options)
+        # For some steps, skl2onnx writes graphs in double precision that no runtime accepts.
         checker.check_model(result, full_check=True)
     except CANNOT as error:
         reason = str(error).strip().partition("\n")[0]
         raise ExportError(f"skl2onnx cannot convert this model: {reason}") from error
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        helper.set_model_props(result, {"feature_names": json.dumps([str(n) for n in names])})
     return result

@@ -1,9 +1,9 @@
-"""Kernel families in ONNX: all members from one product of matrices.
+"""Kernel families in ONNX: all members of a family from one matrix product.
 
-The part of a family in the vote is sum_k g_k(B) A_k, where B is its shared base, rows by centres,
-and A_k the weights of member k, centres by votes. B is the only MatMul of a family. Members come
-from it elementwise, and a Gemm weighs them and adds them to the votes so far. Centres and members
-without a weight are left out.
+The part of a family in the vote is sum_k g_k(B) A_k. B, rows by centres, is the base that its
+members share, and A_k, centres by votes, holds the weights of member k. B is the only MatMul of a
+family. The members are elementwise functions of it, and a Gemm applies the weights and adds the
+result to the votes so far. Centres and members without a weight are left out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from ..kernels import ContinuousGaussian, Gaussian, KernelFamily, Polynomial
 from ..kernels.base import FloatArray, IntArray
+from ..problem import Vote
 from .graph import Graph
 
 
@@ -28,11 +29,11 @@ class Part:
     ----------
     family : KernelFamily
     support : array of shape (n_centers,)
-        The support vectors that it has terms with, by number.
+        Indices of the voting points that its terms use.
     members : array of shape (n_terms,)
-        The member of each term, counted within the family.
+        Index, within the family, of the member of each term.
     positions : array of shape (n_terms,)
-        The entry of ``support`` of each term.
+        Index of each term's entry in ``support``.
     weights : array of shape (n_terms, n_votes)
     """
 
@@ -43,16 +44,16 @@ class Part:
     weights: FloatArray
 
 
-def parts_of_vote(model: Any) -> list[Part]:
-    """Return the part of each family that has terms in a fitted vote."""
+def parts_of_vote(vote: Vote) -> list[Part]:
+    """Return the part of each family that has terms in the vote."""
     parts, first = [], 0
-    for family in model.kernels_:
-        members = model.term_kernel_indices_ - first
+    for family in vote.families:
+        members = vote.kernels - first
         mine = np.flatnonzero((members >= 0) & (members < family.n_kernels))
         first += family.n_kernels
         if len(mine):
-            support, positions = np.unique(model.term_support_indices_[mine], return_inverse=True)
-            weights = model.term_weights_.T[mine]
+            support, positions = np.unique(vote.places[mine], return_inverse=True)
+            weights = vote.weights.T[mine]
             parts.append(Part(family, support, members[mine], positions, weights))
     return parts
 
@@ -64,10 +65,10 @@ def dense_rows(table: Any, rows: IntArray) -> FloatArray:
 
 
 def add_polynomials(graph: Graph, X: str, part: Part, centers: FloatArray, votes: str) -> str:
-    """Add the votes of b^d, b = gamma x.c + coef0, each power from the one before.
+    """Add the votes of b^d, b = gamma x.c + coef0, computing each power from the previous one.
 
-    Centres stand in the order of their highest degree, so that a power is computed only for
-    those that need it, which come first.
+    Centres are sorted by their highest degree, largest first, so that each power is computed for
+    the leading centres only, those that need it.
     """
     family, degrees = part.family, part.family.degrees_[part.members]
     highest = np.zeros(len(centers), dtype=degrees.dtype)
@@ -91,10 +92,10 @@ def add_polynomials(graph: Graph, X: str, part: Part, centers: FloatArray, votes
 
 
 def add_gaussians(graph: Graph, X: str, part: Part, centers: FloatArray, votes: str) -> str:
-    """Add the votes of exp(-gamma b), b = unit ||x - c||^2, all widths at once.
+    """Add the votes of exp(-gamma b), b = unit ||x - c||^2, for all widths at once.
 
-    Distances are taken from the family's own origin. They do not change when the origin moves,
-    but near the data ||x||^2 + ||c||^2 - 2 x.c loses fewer digits.
+    Rows and centres are shifted to the family's origin. That does not change their distances, but
+    ||x||^2 + ||c||^2 - 2 x.c loses fewer digits if the origin is near the data.
     """
     family = part.family
     if family.origin_ is not None:
@@ -114,8 +115,8 @@ def add_gaussians(graph: Graph, X: str, part: Part, centers: FloatArray, votes: 
     return graph.node("Gemm", values, graph.constant(part.weights), votes)
 
 
-#: How a family adds its votes to those so far: from names of tables to the name of a table. By
-#: exact type, since a subclass may compute something else.
+#: Functions that add the votes of a family to the votes so far and return the name of the result.
+#: The exact type counts, because a subclass may compute something else.
 VOTES: dict[type[KernelFamily], Callable[[Graph, str, Part, FloatArray, str], str]] = {
     Polynomial: add_polynomials,
     Gaussian: add_gaussians,

@@ -1,4 +1,4 @@
-"""Class labels in ONNX: strings, integers, truth values or floats."""
+"""Class labels in ONNX: strings, integers, booleans or floats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skl2onnx.common.data_types import (
 
 from ..exceptions import ExportError
 
-#: By the kind of their dtype: the dtype that labels get, and its type in skl2onnx.
+#: The dtype that labels get in ONNX and its type in skl2onnx, by the kind of their own dtype.
 TYPES: dict[str, tuple[Any, Any]] = {
     "U": (np.str_, StringTensorType),
     "b": (np.bool_, BooleanTensorType),
@@ -25,8 +25,8 @@ TYPES: dict[str, tuple[Any, Any]] = {
 
 
 def tensor_of(classes: Any) -> tuple[Any, Any]:
-    """Return labels as ONNX can have them, and their type in skl2onnx."""
-    # Strings may be objects, or of a newer dtype; NumPy tells them by their values.
+    """Return the labels in a dtype that ONNX has, and its type in skl2onnx."""
+    # Strings may be objects or NumPy's StringDType; np.array finds their type from their values.
     values = classes if classes.dtype.kind in TYPES else np.array(classes.tolist())
     if values.dtype.kind in TYPES:
         dtype, tensor_type = TYPES[values.dtype.kind]
@@ -34,6 +34,6 @@ def tensor_of(classes: Any) -> tuple[Any, Any]:
         if (converted == values).all():
             return converted, tensor_type
     raise ExportError(
-        f"the class labels are {values[0]!r} and others of dtype {classes.dtype}, and ONNX has "
-        "strings, 64-bit integers, truth values and floats; fit again with labels of these."
+        f"the class labels, such as {values[0]!r}, have dtype {classes.dtype}, but ONNX has only "
+        "strings, 64-bit integers, booleans and floats; fit again with labels of such a type."
     )

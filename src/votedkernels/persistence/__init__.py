@@ -1,9 +1,9 @@
-"""Model files: a fitted vote in one file that holds no code.
+"""Model files: a fitted vote in one file that contains no code.
 
-A model file is a safetensors file: a JSON header, then arrays. `container` knows the bytes,
-`reading` the types of the header, `families`, `rows`, `labels`, `values` and `scaling` the parts of
-a model, `describing` takes one apart and `building` puts it together. To let a new
-kernel family be saved, enter it in `families.STORED`.
+A model file is a safetensors file: a JSON header, then arrays. `container` reads and writes the
+bytes, and `reading` checks the types in the header. `families`, `votes`, `rows`, `labels`, `values`
+and `scaling` convert the parts of a model. `describing` takes a model apart, `building` puts it
+together. To save a new kernel family, add it to `families.STORED`.
 """
 
 from ..exceptions import ModelFileError

@@ -1,35 +1,33 @@
-"""From the header and the arrays of a file to a fitted model, every part of which is checked."""
+"""From the header and the arrays of a file to a fitted model. Every part is checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from ..estimators._fitted_attributes import PER_KERNEL, PER_PROBLEM, TOTALS
+from ..estimators._voting import attributes_of
 from ..estimators.classifier import VotedKernelClassifier
 from ..exceptions import ModelFileError
-from ..kernels import KernelFamily, are_precomputed, clone_families
-from ..kernels.base import count_rows
+from ..kernels import KernelFamily, clone_families
+from ..kernels.base import FloatArray
 from ..preparation.validation import check_parameters
-from ..solvers import SOLVERS
 from .container import Container
-from .describing import PER_KERNEL, PER_PROBLEM, TOTALS
-from .families import family_from_json
+from .families import Functions, family_from_json
 from .labels import classes_from_json
 from .reading import Arrays, Record
-from .rows import rows_from_json
 from .scaling import scaling_from_json
 from .values import parameters_from_json
+from .votes import INTERCEPTS, vote_from_json
 
-MAX_FAMILIES = 1000  # each name is compared with each
+MAX_FAMILIES = 1000  # the check of their names compares each pair
 
 
 def open_header(container: Container) -> Record:
-    """Return the header, which has all its entries and no others."""
+    """Return the header, if it has all its entries and no others."""
     header = Record(container.header, "the header")
     header.expect(
         "classifier", "step", "versions", "classes", "n_features", "feature_names", "parameters",
@@ -40,8 +38,8 @@ def open_header(container: Container) -> Record:
     return header
 
 
-def build(container: Container, functions: Mapping[str, Any]) -> Any:
-    """Return the model of a file, every part of which is checked."""
+def build(container: Container, functions: Functions) -> VotedKernelClassifier | Pipeline:
+    """Return the model of a file; raise a `ModelFileError` if any part is not valid."""
     header = open_header(container)
     arrays = Arrays(container.arrays, header.texts("transposed"))
     try:
@@ -50,50 +48,43 @@ def build(container: Container, functions: Mapping[str, Any]) -> Any:
     except ModelFileError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # What the checks of families and scalers themselves say of parameters out of range.
+        # Families and scalers check the ranges of their own parameters.
         raise ModelFileError(f"a part of the model is not valid ({error}).") from None
     arrays.finish()
     return pipeline
 
 
-def _build_classifier(header: Record, arrays: Arrays, functions: Mapping[str, Any]) -> Any:
+def _build_classifier(
+    header: Record, arrays: Arrays, functions: Functions
+) -> VotedKernelClassifier:
     families = _build_families(header, arrays, functions)
-    members = [
-        member for family in header.records("families") for member in family.records("members")
-    ]
     given = header.record("parameters")
-    # None decides on rows, so one that came later than the file may keep its default.
+    # A missing parameter may be newer than the file. It keeps its default: none affects decisions.
     parameters = parameters_from_json(given, VotedKernelClassifier, arrays)
     if "kernels" in parameters:
-        raise given.wrong("kernels", "where the families are")
-    model: Any = VotedKernelClassifier(_build_kernels(header, families), **parameters)
-    check_parameters(model, SOLVERS)
-    model.classes_ = classes_from_json(header.record("classes"))
-    model.kernels_ = families
-    model.kernel_names_ = [name for family in families for name in family.names_]
-    for key in PER_KERNEL:
-        setattr(model, key, np.array([member.number(key) for member in members]))
-    problems = header.records("problems")
-    for key in PER_PROBLEM:
-        setattr(model, key, np.array([problem.number(key) for problem in problems]))
-    totals = header.record("totals")
-    for key in TOTALS:
-        setattr(model, key, totals.number(key))
-    model.n_iter_ = header.count("n_iter")
-    model.stop_reason_ = header.text("stop_reason")
-    if not header.is_none("n_kernels_tried"):
-        model.n_kernels_tried_ = header.count("n_kernels_tried", at_least=1)
-    _build_features(header, model)
-    _build_vote(header, model, arrays)
+        raise given.wrong("kernels", "absent")
+    model = VotedKernelClassifier(_build_kernels(header, families), **parameters)
+    check_parameters(model)
+    classes = classes_from_json(header.record("classes"))
+    features = _read_features(header)
+    intercepts = _read_intercepts(header, n_problems=1 if len(classes) == 2 else len(classes))
+    vote = vote_from_json(header, arrays, families, intercepts, features.get("n_features_in_"))
+    attributes = {
+        "classes_": classes,
+        "kernel_names_": [name for family in families for name in family.names_],
+        **attributes_of(vote),
+        **_read_numbers(header),
+        **features,
+    }
+    for name, value in attributes.items():
+        setattr(model, name, value)
     return model
 
 
-def _build_families(
-    header: Record, arrays: Arrays, functions: Mapping[str, Any]
-) -> list[KernelFamily]:
+def _build_families(header: Record, arrays: Arrays, functions: Functions) -> list[KernelFamily]:
     records = header.records("families")
     if not 1 <= len(records) <= MAX_FAMILIES:
-        raise header.wrong("families", f"from 1 to {MAX_FAMILIES}")
+        raise header.wrong("families", f"a list of 1 to {MAX_FAMILIES} families")
     families = []
     for number, record in enumerate(records):
         record.expect("name", "family", "function", "parameters", "fitted", "members")
@@ -106,7 +97,7 @@ def _build_families(
 
 
 def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
-    """Return the parameter ``kernels``: unfitted families, in the form that the user gave."""
+    """Return the parameter ``kernels``: unfitted families, in the form in which they were given."""
     form = header.choice("kernels", ("default", "one", "list", "named"))
     names = [record.text_or_none("name") for record in header.records("families")]
     kernels: Any = [clone(family) for family in families]
@@ -114,76 +105,74 @@ def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
         kernels = list(zip(names, kernels, strict=True))
     is_named = form == "named"
     if is_named != (names[0] is not None) or (form == "one" and len(names) > 1):
-        raise header.wrong("kernels", "the form of its families")
-    clone_families(kernels)  # checks
+        raise header.wrong("kernels", "consistent with its families")
+    clone_families(kernels)  # for its checks
     if form == "default" and _describe(kernels) == _describe([f for _, f in clone_families(None)]):
-        return None  # where the defaults were others, they are named
+        return None  # otherwise the defaults have changed since, and the old ones are listed
     return kernels[0] if len(kernels) == 1 and form in ("default", "one") else kernels
 
 
-def _describe(families: list[KernelFamily]) -> list[Any]:
+def _describe(families: list[KernelFamily]) -> list[tuple[type, dict[str, Any]]]:
     return [(type(family), family.get_params()) for family in families]
 
 
-def _build_features(header: Record, model: Any) -> None:
+def _read_features(header: Record) -> dict[str, Any]:
+    """Return the number and the names of the features, as far as the model knows them."""
+    features: dict[str, Any] = {}
     if not header.is_none("n_features"):
-        model.n_features_in_ = header.count("n_features", at_least=1)
+        features["n_features_in_"] = header.count("n_features", at_least=1)
     if not header.is_none("feature_names"):
         names = header.texts("feature_names")
-        if header.is_none("n_features") or len(names) != model.n_features_in_:
-            raise header.wrong("feature_names", "one for each feature")
-        model.feature_names_in_ = np.array(names, dtype=object)
+        if len(names) != features.get("n_features_in_"):
+            raise header.wrong("feature_names", "one name per feature")
+        features["feature_names_in_"] = np.array(names, dtype=object)
+    return features
 
 
-def _build_vote(header: Record, model: Any, arrays: Arrays) -> None:
-    """Set the terms and the rows that vote, which must fit all else."""
-    n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
-    if model.intercept_.shape != (n_problems,) or not np.isfinite(model.intercept_).all():
-        raise header.wrong("problems", f"{n_problems}, with finite intercepts")
-    model.term_weights_ = arrays.doubles("term_weights_", (n_problems, None))
-    n_terms = model.term_weights_.shape[1]
-    precomputed = are_precomputed(model.kernels_)
-    limit = getattr(model, "n_features_in_", 0) if precomputed else 2**48
-    n_support = len(arrays.arrays.get("support_", ()))
-    model.support_ = arrays.indices("support_", n_support, limit)
-    model.term_kernel_indices_ = arrays.indices(
-        "term_kernel_indices_", n_terms, len(model.kernel_names_)
-    )
-    model.term_support_indices_ = arrays.indices("term_support_indices_", n_terms, n_support)
-    rows = rows_from_json(header.record("support_vectors"), "support_vectors_", arrays)
-    model.support_vectors_ = rows
-    if count_rows(rows) != (0 if precomputed else n_support):
-        raise header.wrong("support_vectors", f"{n_support} rows")
-    _check_features(header, model, precomputed)
+def _read_intercepts(header: Record, n_problems: int) -> FloatArray:
+    intercepts = np.array([problem.number(INTERCEPTS) for problem in header.records("problems")])
+    if intercepts.shape != (n_problems,) or not np.isfinite(intercepts).all():
+        raise header.wrong("problems", f"a list of {n_problems}, with finite intercepts")
+    return intercepts
 
 
-def _check_features(header: Record, model: Any, precomputed: bool) -> None:
-    """Raise unless rows, families and number of features agree."""
-    rows, n = model.support_vectors_, getattr(model, "n_features_in_", None)
-    families = model.kernels_
-    is_table = sparse.issparse(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2)
-    if precomputed:
-        return
-    if is_table != (n is not None) or (is_table and (rows.shape[1] != n or rows.dtype != float)):
-        raise header.wrong("n_features", "the number of columns of the support vectors")
-    if sparse.issparse(rows) and not all(family.accepts_sparse for family in families):
-        raise header.wrong("support_vectors", "what the families accept")
-    if not is_table and not all(family.accepts_objects for family in families):
-        raise header.wrong("support_vectors", "what the families accept")
-    for family in families:
-        origin = getattr(family, "origin_", None)
-        if getattr(family, "n_features_", n) != n or (origin is not None and len(origin) != n):
-            raise header.wrong("n_features", "that of its families")
+def _read_numbers(header: Record) -> dict[str, Any]:
+    """Return the fitted attributes that are plain numbers and text, by their names."""
+    members = [
+        member for family in header.records("families") for member in family.records("members")
+    ]
+    problems, totals = header.records("problems"), header.record("totals")
+    numbers: dict[str, Any] = {
+        **{key: np.array([member.number(key) for member in members]) for key in PER_KERNEL},
+        **{key: np.array([problem.number(key) for problem in problems]) for key in PER_PROBLEM},
+        **{key: totals.number(key) for key in TOTALS},
+        "n_iter_": header.count("n_iter"),
+        "stop_reason_": header.text("stop_reason"),
+    }
+    if not header.is_none("n_kernels_tried"):
+        numbers["n_kernels_tried_"] = header.count("n_kernels_tried", at_least=1)
+    return numbers
 
 
-def _build_pipeline(header: Record, model: Any, arrays: Arrays) -> Any:
+def _build_pipeline(
+    header: Record, model: VotedKernelClassifier, arrays: Arrays
+) -> VotedKernelClassifier | Pipeline:
+    """Return the model with its scaler in front, or the model if there is no scaler."""
     if header.is_none("scaling"):
         if not header.is_none("step"):
-            raise header.wrong("step", "null without scaling")
+            raise header.wrong("step", "null if there is no scaling")
         return model
     step, scaler = scaling_from_json(header.record("scaling"), arrays)
     if scaler.n_features_in_ != getattr(model, "n_features_in_", None):
-        raise header.wrong("scaling", "of as many features as the classifier")
+        raise header.wrong("scaling", "for as many features as the classifier has")
     pipeline = Pipeline([(step, scaler), (header.text("step"), model)])
-    pipeline._validate_names([step, header.text("step")])
+    _check_step_names(header, pipeline)
     return pipeline
+
+
+def _check_step_names(header: Record, pipeline: Pipeline) -> None:
+    """Raise for names that a `Pipeline` refuses when it is fitted."""
+    names = [name for name, _ in pipeline.steps]
+    reserved = pipeline.get_params(deep=False)
+    if len(set(names)) < len(names) or any("__" in name or name in reserved for name in names):
+        raise header.wrong("step", "a name that a step of a Pipeline can have")

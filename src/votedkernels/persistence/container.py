@@ -1,12 +1,13 @@
-"""The bytes of a model file: those of safetensors, and a digest over all of them.
+"""The bytes of a model file: a safetensors file with a digest.
 
     8 bytes     length of the header, little-endian
-    header      JSON, padded by spaces: the metadata, then dtype, shape and place of each array
-    arrays      one after another, in the order of the header, without holes
+    header      JSON, padded with spaces: the metadata, then dtype, shape and offsets of each array
+    arrays      one after another, in the order of the header, without gaps
 
-The header begins with ``PREFIX`` and the SHA-256 of the whole file, taken with zeros in the place
-of the digest. So every byte counts, and a file that another program wrote again is refused.
-Nothing is allocated before what a header declares was compared with the size of the file.
+The header begins with ``PREFIX`` and the SHA-256 digest of the whole file, computed with zeros in
+place of the digest itself. So a change to any byte is noticed, and a file that another program
+has rewritten is refused. Before anything is allocated, the sizes in the header are compared with
+the size of the file.
 """
 
 from __future__ import annotations
@@ -16,26 +17,32 @@ import json
 import math
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._system.atomic_files import writing_whole
 from ..exceptions import ModelFileError
 
+#: Anything that JSON can represent.
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+Array = NDArray[Any]
+Result = TypeVar("Result")
+
 FORMAT_VERSION = 1
 PREFIX = b'{"__metadata__":{"format":"votedkernels","sha256":"'
 NO_DIGEST = b"0" * 64
-#: Where the digest stands in a file, and where the rest begins.
+#: The position of the digest in a file.
 DIGEST = slice(8 + len(PREFIX), 8 + len(PREFIX) + len(NO_DIGEST))
 MAX_HEADER = 16 * 2**20
 MAX_DIMENSIONS = 8
 CHUNK = 2**20
 
-#: The arrays that a file may hold, by their names in safetensors.
+#: The dtypes that arrays in a file can have, by their names in safetensors.
 DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -54,7 +61,7 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 @dataclass(frozen=True)
 class Place:
-    """What the header says of an array."""
+    """The header's description of an array."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -63,28 +70,28 @@ class Place:
 
 @dataclass(frozen=True)
 class Container:
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
-    header : what we wrote beside the arrays, in plain types
-    places : dtype and shape of each array
-    arrays : the arrays by name; none where only the header was asked for
+    header : everything about the model except the arrays, in plain types
+    places : dtype, shape and size of each array
+    arrays : the arrays by name; empty if only the header was read
     digest : SHA-256 of the file, in hexadecimal
     """
 
-    header: Any
+    header: object
     places: dict[str, Place]
-    arrays: dict[str, Any]
+    arrays: dict[str, Array]
     digest: str
 
 
 # -- writing ------------------------------------------------------------------------------
 
 
-def encode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[bytes | memoryview]:
+def encode(header: Mapping[str, Json], arrays: Mapping[str, Array]) -> list[bytes | memoryview]:
     """Return the parts of a file, to be written one after another."""
-    # Larger items first, so that every array stands at a multiple of its item size.
+    # Larger items come first, so that every array starts at a multiple of its item size.
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     stored = {name: _as_stored(name, arrays[name]) for name in names}
     table, start = {}, 0
@@ -106,11 +113,11 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[bytes |
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER:
         raise ValueError(
-            f"the header would have {len(text)} bytes, and a model file allows {MAX_HEADER}; "
-            "there are too many feature names, classes or kernels."
+            f"the header would have {len(text)} bytes, but a model file allows at most "
+            f"{MAX_HEADER}; use fewer or shorter feature names, fewer classes or fewer kernels."
         )
     head = bytearray(len(text).to_bytes(8, "little") + text)
-    data = [memoryview(array.reshape(-1).view(np.uint8)) for array in stored.values()]
+    data = [array.reshape(-1).view(np.uint8).data for array in stored.values()]
     digest = hashlib.sha256(head)
     for part in data:
         digest.update(part)
@@ -119,20 +126,20 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[bytes |
 
 
 def write_whole(path: Path, parts: list[bytes | memoryview]) -> None:
-    """Write a file that appears under its name when it is complete, or not at all."""
+    """Write a file completely, or leave any file of that name as it was."""
     with writing_whole(path) as file:
         for part in parts:
             file.write(part)
 
 
-def _as_stored(name: str, array: Any) -> Any:
+def _as_stored(name: str, array: Array) -> Array:
     stored = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     if stored.dtype not in _NAMES:
-        raise ValueError(f"{name} is of dtype {array.dtype}, which a model file cannot hold.")
+        raise ValueError(f"{name} has dtype {array.dtype}, which a model file cannot store.")
     return stored.reshape(array.shape)
 
 
-def _to_json(value: Any) -> str:
+def _to_json(value: Json) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
@@ -140,7 +147,7 @@ def _to_json(value: Any) -> str:
 
 
 def read_container(path: Path, *, with_arrays: bool = True) -> Container:
-    """Read a file and check its digest; without arrays, they are only run over."""
+    """Read a file and check its digest; without ``with_arrays``, the arrays are not kept."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError("this is not a file." if not path.is_dir() else "this is a folder.")
     with open(path, "rb") as file:
@@ -148,7 +155,7 @@ def read_container(path: Path, *, with_arrays: bool = True) -> Container:
 
 
 def read_stream(file: IO[bytes], size: int, *, with_arrays: bool = True) -> Container:
-    """Read what `read_container` does, from an open file of so many bytes."""
+    """Do the same as `read_container`, with an open file of ``size`` bytes."""
     digest = hashlib.sha256()
     header, places, written = _read_header(file, size, digest)
     arrays = {}
@@ -159,22 +166,31 @@ def read_stream(file: IO[bytes], size: int, *, with_arrays: bool = True) -> Cont
             for part in _chunks(file, place.n_bytes):
                 digest.update(part)
     if digest.hexdigest() != written:
-        raise ModelFileError("the file is damaged: its content does not have the digest it names.")
+        raise ModelFileError("the file is damaged: its content does not match its digest.")
     for name, array in arrays.items():
         if array.dtype == bool and array.view(np.uint8).max(initial=0) > 1:
-            raise ModelFileError(f"the array {name} holds truth values that are neither 0 nor 1.")
+            raise ModelFileError(f"the array {name} has booleans that are neither 0 nor 1.")
     return Container(header, places, arrays, written)
 
 
-def _read_header(file: IO[bytes], size: int, digest: Any) -> tuple[Any, dict[str, Place], str]:
+class Digest(Protocol):
+    """A digest of `hashlib`."""
+
+    def update(self, data: bytes | memoryview, /) -> None:
+        """Add bytes to the digest."""
+
+
+def _read_header(
+    file: IO[bytes], size: int, digest: Digest
+) -> tuple[object, dict[str, Place], str]:
     start = file.read(DIGEST.stop)
     if start[8 : DIGEST.start] != PREFIX:
         raise ModelFileError("this is not a model file of votedkernels, or its start is damaged.")
     length = int.from_bytes(start[:8], "little")
     if not DIGEST.stop - 8 < length <= min(MAX_HEADER, size - 8):
         raise ModelFileError(
-            f"the file is damaged: it announces a header of {length} bytes, and has {size} bytes "
-            f"in all (a header may have {MAX_HEADER})."
+            f"the file is damaged: it announces a header of {length} bytes, but a header has at "
+            f"most {MAX_HEADER} bytes and the whole file {size}."
         )
     rest = file.read(8 + length - DIGEST.stop)
     written = start[DIGEST].decode("latin-1")
@@ -182,35 +198,35 @@ def _read_header(file: IO[bytes], size: int, digest: Any) -> tuple[Any, dict[str
     table = parse_json(start[8:] + rest, "the header")
     metadata = table.pop("__metadata__")
     if not isinstance(metadata, dict) or set(metadata) != {"format", "sha256", "version", "model"}:
-        raise ModelFileError("the header has other metadata than a model file has.")
+        raise ModelFileError("the header does not have the metadata of a model file.")
     _check_version(metadata["version"])
     places = _read_places(table, size - 8 - length)
     return parse_json(metadata["model"], "the model in the header"), places, written
 
 
-def _check_version(version: Any) -> None:
+def _check_version(version: object) -> None:
     if not (isinstance(version, str) and version.isascii() and version.isdigit()):
         raise ModelFileError(f"{_short(version)} is not a version of the format.")
     if len(version) > 9 or int(version) > FORMAT_VERSION:
         raise ModelFileError(
-            f"the file has format version {_short(version)}, and this votedkernels reads versions "
-            f"up to {FORMAT_VERSION}; install a newer one."
+            f"the file has format version {_short(version)}, but this votedkernels reads "
+            f"versions up to {FORMAT_VERSION}; install a newer votedkernels."
         )
     if version != str(int(version)) or int(version) < 1:
         raise ModelFileError(f"{_short(version)} is not a version of the format.")
 
 
 def _read_places(table: dict[str, Any], n_bytes: int) -> dict[str, Place]:
-    """Return the places of the arrays, which fill the file up exactly."""
+    """Return the places of the arrays, if these fill the rest of the file exactly."""
     places, position = {}, 0
     for name, entry in table.items():
         place = _place_of(name, entry)
         if entry["data_offsets"] != [position, position + place.n_bytes]:
-            raise ModelFileError(f"the array {_short(name)} is not where its shape would have it.")
+            raise ModelFileError(f"the offsets of the array {_short(name)} do not match its shape.")
         position += place.n_bytes
         if position > n_bytes:
             raise ModelFileError(
-                f"the file is cut off or damaged: the array {_short(name)} of shape "
+                f"the file is truncated or damaged: the array {_short(name)} of shape "
                 f"{_short(place.shape)} does not fit into it."
             )
         places[name] = place
@@ -219,32 +235,31 @@ def _read_places(table: dict[str, Any], n_bytes: int) -> dict[str, Place]:
     return places
 
 
-def _place_of(name: str, entry: Any) -> Place:
+def _place_of(name: str, entry: object) -> Place:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise ModelFileError(f"the header does not describe the array {_short(name)}.")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise ModelFileError(f"the array {_short(name)} is of unknown dtype {_short(dtype)}.")
+        raise ModelFileError(f"the array {_short(name)} has an unknown dtype, {_short(dtype)}.")
     for numbers in (shape, offsets):
         if not isinstance(numbers, list) or not all(
             type(number) is int and 0 <= number < 2**48 for number in numbers
         ):
-            raise ModelFileError(f"the array {_short(name)} has no valid shape and place.")
-    # Empty arrays count as if they were not: NumPy refuses absurd shapes of these too.
+            raise ModelFileError(f"the array {_short(name)} has no valid shape and offsets.")
+    # Axes of length 0 count as 1, because NumPy refuses huge shapes of empty arrays, too.
     if len(shape) > MAX_DIMENSIONS or math.prod(max(1, n) for n in shape) >= 2**48:
-        raise ModelFileError(f"the array {_short(name)} has an absurd shape, {_short(shape)}.")
+        raise ModelFileError(f"the array {_short(name)} has an impossible shape, {_short(shape)}.")
     return Place(DTYPES[dtype], tuple(shape), math.prod(shape) * DTYPES[dtype].itemsize)
 
 
-def _read_array(file: IO[bytes], place: Place, digest: Any) -> Any:
-    array = np.empty(place.shape, place.dtype)
-    flat: Any = array.reshape(-1).view(np.uint8)
-    content = memoryview(flat)
+def _read_array(file: IO[bytes], place: Place, digest: Digest) -> Array:
+    array: Array = np.empty(place.shape, place.dtype)
+    content = array.reshape(-1).view(np.uint8).data
     done = 0
     while done < place.n_bytes:
         n = file.readinto(content[done : done + CHUNK])  # type: ignore[attr-defined]
         if not n:
-            _cut_off()
+            _raise_truncated()
         digest.update(content[done : done + n])
         done += n
     return array.astype(place.dtype.newbyteorder("="), copy=False)
@@ -254,17 +269,17 @@ def _chunks(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
     while n_bytes:
         part = file.read(min(CHUNK, n_bytes))
         if not part:
-            _cut_off()
+            _raise_truncated()
         n_bytes -= len(part)
         yield part
 
 
-def _cut_off() -> NoReturn:
-    raise ModelFileError("the file was cut off while it was read.")
+def _raise_truncated() -> NoReturn:
+    raise ModelFileError("the file was truncated while it was read.")
 
 
-def with_name(path: Any, read: Any) -> Any:
-    """Return what ``read`` gives; its errors name the file."""
+def with_name(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
+    """Return the result of ``read()``; its errors name the file."""
     try:
         return read()
     except ModelFileError as error:
@@ -274,7 +289,7 @@ def with_name(path: Any, read: Any) -> Any:
 
 
 def parse_json(text: bytes | str, what: str) -> dict[str, Any]:
-    """Return an object of strict JSON: each key once, no NaN, nothing too deep."""
+    """Parse an object of strict JSON: no repeated keys, no NaN, no excessive nesting."""
     if not isinstance(text, bytes | str):
         raise ModelFileError(f"{what} is not JSON.")
     try:
@@ -291,14 +306,14 @@ def parse_json(text: bytes | str, what: str) -> dict[str, Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        raise ModelFileError("the header names something twice.")
+        raise ModelFileError("the header has a key twice.")
     return result
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ModelFileError(f"the header has a {name} in it.")
+    raise ModelFileError(f"the header contains {name}, which is not JSON.")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:80] + "..."

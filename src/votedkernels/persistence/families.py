@@ -1,9 +1,9 @@
-"""Kernel families: which of their attributes a file holds.
+"""Kernel families: which of their attributes a file contains.
 
-A fitted family is made again from its parameters by its own ``fit``, on a row that stands for
-the sample, which also checks them; what ``fit`` takes from the sample is then put in its place.
-So an entry of `STORED` names just that. Files have all parameters of a family; one that is added
-to a family later needs a new version of the format, or a default here for the files without it.
+To restore a fitted family, its own ``fit`` is called on a dummy row, which also checks the
+parameters. Then the attributes that ``fit`` takes from the sample are set; these are what an entry
+of `STORED` lists. A file contains all parameters of a family. So a parameter that is added to a
+family later needs a new version of the format, or a default here for older files.
 """
 
 from __future__ import annotations
@@ -25,40 +25,45 @@ from ..kernels import (
     Similarity,
     Spectrum,
 )
+from ..kernels.base import FloatArray
+from .container import Array, Json
 from .reading import Arrays, Record, number_to_json
 from .values import parameters_from_json, value_to_json
 
-MAX_DEGREE = 10_000  # powers are taken one by one
-LONGEST = 10_000  # n-grams of a model that is read
+#: The functions of `Similarity` families, by name.
+Functions = Mapping[str, Callable[..., object]]
+
+MAX_DEGREE = 10_000  # powers are computed one by one
+LONGEST = 10_000  # the longest n-grams that a loaded model can have
 
 
 @dataclass(frozen=True)
 class Kind:
     """How a fitted attribute is written and read.
 
-    ``read(record, key, arrays, name)`` gives the attribute from the header or from the array
-    ``name``; ``write(value, arrays, name)`` its entry in the header.
+    ``write(value, arrays, name)`` returns the entry in the header and may add an array ``name``;
+    ``read(record, key, arrays, name)`` returns the attribute from these.
     """
 
-    write: Callable[[Any, dict[str, Any], str], Any]
-    read: Callable[[Record, str, Arrays, str], Any]
+    write: Callable[[Any, dict[str, Array], str], Json]
+    read: Callable[[Record, str, Arrays, str], object]
 
 
-def _write_array(value: Any, arrays: dict[str, Any], name: str) -> Any:
+def _write_array(value: Array | None, arrays: dict[str, Array], name: str) -> Json:
     if value is None:
         return None
     arrays[name] = value
     return True
 
 
-def _read_array(record: Record, key: str, arrays: Arrays, name: str) -> Any:
+def _read_array(record: Record, key: str, arrays: Arrays, name: str) -> FloatArray | None:
     if record.is_none(key):
         return None
     record.flag(key)
     return arrays.doubles(name, (None,))
 
 
-def _read_widths(record: Record, key: str, arrays: Arrays, name: str) -> Any:
+def _read_widths(record: Record, key: str, arrays: Arrays, name: str) -> FloatArray:
     widths = _read_array(record, key, arrays, name)
     if widths is None or not len(widths) or not (widths > 0).all():
         raise record.wrong(key, "positive numbers")
@@ -66,12 +71,12 @@ def _read_widths(record: Record, key: str, arrays: Arrays, name: str) -> Any:
 
 
 POSITIVE = Kind(
-    lambda value, arrays, name: number_to_json(value),
-    lambda record, key, arrays, name: record.positive(key),
+    lambda value, _arrays, _name: number_to_json(value),
+    lambda record, key, _arrays, _name: record.positive(key),
 )
 COUNT = Kind(
-    lambda value, arrays, name: int(value),
-    lambda record, key, arrays, name: record.count(key),
+    lambda value, _arrays, _name: int(value),
+    lambda record, key, _arrays, _name: record.count(key),
 )
 #: Doubles, or None.
 VECTOR = Kind(_write_array, _read_array)
@@ -80,14 +85,14 @@ WIDTHS = Kind(_write_array, _read_widths)
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored of a family.
+    """How a family is stored.
 
     Attributes
     ----------
-    family : class
-    fitted : the attributes that ``fit`` takes from the sample, and of which kind they are
-    sample : a row of data on which ``fit`` can run
-    function : the parameter that is a function of the user's, if one is
+    family : its class
+    fitted : the attributes that ``fit`` takes from the sample, and their kinds
+    sample : returns a dummy row that ``fit`` accepts
+    function : the parameter that is a Python function, which is not stored; None if there is none
     """
 
     family: type[KernelFamily]
@@ -96,7 +101,7 @@ class Stored:
     function: str | None = None
 
 
-#: The families that can be saved, by the name that a file has for them.
+#: The families that can be saved, by their names in a file.
 STORED = {
     "Polynomial": Stored(Polynomial, {"gamma_": POSITIVE, "n_features_": COUNT}),
     "Gaussian": Stored(Gaussian, {"unit_": POSITIVE, "n_features_": COUNT, "origin_": VECTOR}),
@@ -117,13 +122,13 @@ STORED = {
 }
 
 
-def family_to_json(family: KernelFamily, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return a fitted family as JSON; its arrays go to ``arrays``."""
+def family_to_json(family: KernelFamily, name: str, arrays: dict[str, Array]) -> dict[str, Json]:
+    """Return a fitted family as JSON; its arrays are added to ``arrays``."""
     known = type(family).__name__
     if known not in STORED or STORED[known].family is not type(family):
         raise ValueError(
-            f"{known} is a kernel family of your own, and a model file holds no code; wrap its "
-            "function in Similarity(function), and give it to load_model again."
+            f"{known} is a kernel family of your own, and a model file contains no code; use "
+            "Similarity(function) instead, and pass the function to load_model."
         )
     stored = STORED[known]
     parameters = {
@@ -144,15 +149,19 @@ def family_to_json(family: KernelFamily, name: str, arrays: dict[str, Any]) -> d
 
 
 def function_name(family: Any) -> str:
-    """Return the name by which a function is asked for again."""
+    """Return the name under which a function must be passed to `load_model`."""
     function = family.function
     return str(family.name or getattr(function, "__name__", type(function).__name__))
 
 
 def family_from_json(
-    record: Record, names: list[str], name: str, arrays: Arrays, functions: Mapping[str, Any]
+    record: Record,
+    names: list[str],
+    name: str,
+    arrays: Arrays,
+    functions: Functions,
 ) -> KernelFamily:
-    """Return the fitted family, with these names of its members."""
+    """Return the fitted family, whose members get the given names."""
     stored = STORED[record.choice("family", STORED)]
     given = record.record("parameters")
     parameters = parameters_from_json(given, stored.family, arrays)
@@ -160,10 +169,9 @@ def family_from_json(
         parameters[stored.function] = _find_function(record.text("function"), functions)
     elif not record.is_none("function"):
         raise record.wrong("function", "null")
-    due = stored.family._get_param_names()
-    if set(parameters) != set(due):
-        raise given.wrong("the keys", "the parameters of the family")
     family = stored.family(**parameters)
+    if set(parameters) != set(family.get_params(deep=False)):
+        raise given.wrong("the keys", "the parameters of the family")
     if any(degree > MAX_DEGREE for degree in np.atleast_1d(getattr(family, "degrees", 1))):
         raise given.wrong("degrees", f"at most {MAX_DEGREE}")
     family.fit(stored.sample(), np.ones(1))
@@ -172,9 +180,9 @@ def family_from_json(
     for key, kind in stored.fitted.items():
         setattr(family, key, kind.read(fitted, key, arrays, f"{name}.{key}"))
     if len(getattr(family, "gammas_", family.names_)) != len(names):
-        raise record.wrong("members", "as many as the family has kernels")
+        raise record.wrong("members", "one per kernel of the family")
     if stored.function is None and not family.is_continuous:
-        # Names tell parameters, after what the user calls the family.
+        # The name of a member ends in its parameters, after the user's name for the family.
         for member, own in zip(names, family.names_, strict=True):
             if not member.endswith(own):
                 raise record.wrong("members", f"the kernels of its parameters, such as {own}")
@@ -182,10 +190,10 @@ def family_from_json(
     return family
 
 
-def _find_function(name: str, functions: Mapping[str, Any]) -> Any:
+def _find_function(name: str, functions: Functions) -> Callable[..., object]:
     if name not in functions:
         raise ModelFileError(
-            f"the model votes by a function of the user's, {name[:80]!r}, and a file holds no "
-            f"code; load it with load_model(path, functions={{{name[:80]!r}: ...}})."
+            f"the model needs the function {name[:80]!r}, and a file contains no code; load it "
+            f"with load_model(path, functions={{{name[:80]!r}: ...}})."
         )
     return functions[name]

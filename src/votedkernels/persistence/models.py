@@ -1,9 +1,9 @@
-"""`save_model` and `load_model`: from a fitted classifier to a file, and back."""
+"""`save_model` and `load_model`: write a fitted classifier to a file, and read it back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,25 +15,24 @@ from .describing import describe
 
 
 def save_model(model: Any, path: str | PathLike[str]) -> None:
-    """Write a fitted model into a file.
+    """Write a fitted model to a file.
 
-    The file holds numbers and text only, no code, and the training rows that got a vote. It
-    appears under its name when it is complete; where writing fails, an older file of that name
-    is left as it was. See :doc:`/model-files`.
+    The file contains only numbers and text, no code. It includes the training rows that got a
+    vote. If writing fails, an older file of the same name stays as it was. See :doc:`/model-files`.
 
     Parameters
     ----------
     model : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
-        Fitted. A pipeline has two steps: StandardScaler or MinMaxScaler, and one of our
-        classifiers. A `VotedKernelClassifierCV` is saved as the classifier that it chose.
+        A fitted model. A pipeline must have two steps: StandardScaler or MinMaxScaler, then one
+        of the two classifiers. A `VotedKernelClassifierCV` is saved as the classifier it chose.
     path : str or path-like
-        The file, by custom ending in ``.safetensors``.
+        The file. Its usual extension is ``.safetensors``.
 
     Raises
     ------
     ValueError
-        Where the model has something that is neither number nor text: a kernel family of
-        the user's own, or rows that are other objects than strings.
+        If a part of the model is neither numbers nor text, such as your own kernel family, or
+        rows that are objects other than strings.
 
     Examples
     --------
@@ -48,7 +47,7 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     True
     """
     header, arrays, functions = describe(model)
-    # Promised: what was saved can be loaded. So it is, before a byte is written.
+    # A saved model must be loadable, so the model is rebuilt before anything is written.
     plain = json.loads(json.dumps(header, allow_nan=False))
     try:
         build(Container(plain, {}, dict(arrays), ""), functions)
@@ -57,28 +56,30 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     write_whole(Path(path), encode(header, arrays))
 
 
-def load_model(path: str | PathLike[str], *, functions: Mapping[str, Any] | None = None) -> Any:
-    """Load a model that `save_model` has written.
+def load_model(
+    path: str | PathLike[str], *, functions: Mapping[str, Callable[..., object]] | None = None
+) -> Any:
+    """Load a model that was written by `save_model`.
 
-    Loading runs nothing that the file could have chosen. The loaded model has the same fitted
-    attributes, and the same decisions, bit for bit on the same machine.
+    Loading runs no code that the file could choose. The loaded model has the same fitted
+    attributes. On the same machine, its decisions are the same, bit for bit.
 
     Parameters
     ----------
     path : str or path-like
     functions : dict of str to callable, default=None
-        The functions of `Similarity` families, by name: the family's ``name``, else the name that
-        the function has. A file holds no code, so it does not hold them.
+        The functions of `Similarity` families, by the family's ``name`` or, without one, by the
+        name of the function. A file contains no code, so they must be passed again.
 
     Returns
     -------
-    VotedKernelClassifier, or Pipeline where one was saved
+    VotedKernelClassifier, or Pipeline if one was saved
 
     Raises
     ------
     ModelFileError
-        Where the file is no model file, is damaged, is of a newer format, or needs a function
-        that was not given.
+        If the file is not a model file, is damaged, has a newer format, or needs a function
+        that was not passed.
     """
     given = functions or {}
     for name, function in given.items():

@@ -1,21 +1,23 @@
-"""What a header says, read with the type that is due: a wrong one is a `ModelFileError`."""
+"""Typed access to the header and the arrays of a file: a wrong type is a `ModelFileError`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, SupportsFloat
 
 import numpy as np
 
 from ..exceptions import ModelFileError
+from ..kernels.base import FloatArray, IntArray
+from .container import Array
 
-#: Numbers that JSON does not have.
+#: Numbers that JSON cannot represent, and the strings that stand for them.
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def number_to_json(value: Any) -> float | str:
-    """Return a number as JSON has it; the shortest text of a double reads back the same."""
+def number_to_json(value: SupportsFloat) -> float | str:
+    """Return a number for JSON, which writes doubles such that they read back the same."""
     number = float(value)
     if math.isfinite(number):
         return number
@@ -27,25 +29,26 @@ class Record:
 
     Parameters
     ----------
-    value : what JSON gave
+    value : the parsed JSON
     where : str
-        Its name in messages.
+        Its name in error messages.
     """
 
-    def __init__(self, value: Any, where: str) -> None:
+    def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):
             raise ModelFileError(f"{where} is not a JSON object.")
         self.value = value
         self.where = where
 
     def expect(self, *keys: str) -> None:
-        """Raise unless these keys are there, and no others."""
+        """Raise unless the object has exactly these keys."""
         if set(self.value) != set(keys):
             wrong = sorted(set(self.value) ^ set(keys))
-            raise ModelFileError(f"{self.where} lacks, or does not know, {wrong[0][:80]!r}.")
+            found = "an unknown" if wrong[0] in self.value else "no"
+            raise ModelFileError(f"{self.where} has {found} entry {wrong[0][:80]!r}.")
 
     def wrong(self, key: str, due: str) -> ModelFileError:
-        """Return the error that an entry is not what it should be."""
+        """Return the error for an entry that is not what it must be."""
         return ModelFileError(f"{key} of {self.where} must be {due}.")
 
     def _get(self, key: str, due: str, holds: Callable[[Any], bool]) -> Any:
@@ -65,21 +68,21 @@ class Record:
 
     def is_none(self, key: str) -> bool:
         """Whether an entry is null."""
-        return self._get(key, "", lambda value: True) is None
+        return self._get(key, "", lambda _value: True) is None
 
-    def choice(self, key: str, allowed: Any) -> str:
-        """Return a string that is one of those allowed."""
+    def choice(self, key: str, allowed: Iterable[str]) -> str:
+        """Return a string that must be one of those allowed."""
         text = self.text(key)
         if text not in allowed:
             raise self.wrong(key, f"one of {', '.join(allowed)}")
         return text
 
     def flag(self, key: str) -> bool:
-        """Return a truth value."""
+        """Return a boolean."""
         return bool(self._get(key, "true or false", lambda value: type(value) is bool))
 
     def count(self, key: str, *, at_least: int = 0) -> int:
-        """Return an integer that can number something."""
+        """Return an integer of ``at_least`` or more, but below 2^48."""
         return int(
             self._get(
                 key,
@@ -130,51 +133,54 @@ class Record:
 
 
 class Arrays:
-    """The arrays of a file, each to be taken once and with the dtype and shape that are due."""
+    """The arrays of a file. Each must be taken exactly once, with the expected dtype and shape."""
 
-    def __init__(self, arrays: dict[str, Any], transposed: list[str]) -> None:
+    def __init__(self, arrays: dict[str, Array], transposed: list[str]) -> None:
         turned = set(transposed)
         if turned - set(arrays) or len(turned) < len(transposed):
-            raise ModelFileError("the header names a transposed array that is not there.")
+            raise ModelFileError(
+                "the header lists a transposed array twice, or one that is missing."
+            )
         self.arrays = {name: array.T if name in turned else array for name, array in arrays.items()}
 
-    def take(self, name: str, kind: str, shape: tuple[int | None, ...] | None = None) -> Any:
-        """Return an array; ``kind`` is of NumPy's letters, None in ``shape`` is any length."""
+    def take(self, name: str, kind: str, shape: tuple[int | None, ...] | None = None) -> Array:
+        """Return an array; ``kind`` lists NumPy dtype kinds, None in ``shape`` is any length."""
         if name not in self.arrays:
             raise ModelFileError(f"there is no array {name}.")
         array = self.arrays.pop(name)
         if array.dtype.kind not in kind:
-            raise ModelFileError(f"the array {name} is of dtype {array.dtype}.")
+            raise ModelFileError(f"the array {name} has the wrong dtype, {array.dtype}.")
         if shape is not None and (
             array.ndim != len(shape)
             or any(due is not None and n != due for n, due in zip(array.shape, shape, strict=True))
         ):
             raise ModelFileError(f"the array {name} has shape {array.shape}, not {shape}.")
         if array.dtype.kind == "f" and not _is_finite(array):
-            raise ModelFileError(f"the array {name} holds a number that is not finite.")
+            raise ModelFileError(f"the array {name} contains a number that is not finite.")
         return array
 
-    def doubles(self, name: str, shape: tuple[int | None, ...]) -> Any:
+    def doubles(self, name: str, shape: tuple[int | None, ...]) -> FloatArray:
         """Return finite doubles."""
         if name in self.arrays and self.arrays[name].dtype.itemsize != 8:
-            raise ModelFileError(f"the array {name} is of dtype {self.arrays[name].dtype}.")
+            dtype = self.arrays[name].dtype
+            raise ModelFileError(f"the array {name} has the wrong dtype, {dtype}.")
         return self.take(name, "f", shape)
 
-    def indices(self, name: str, n: int, limit: int) -> Any:
+    def indices(self, name: str, n: int, limit: int) -> IntArray:
         """Return n integers from 0 to limit - 1."""
         array = self.take(name, "i", (n,))
         if n and not (array.min() >= 0 and array.max() < limit):
-            raise ModelFileError(f"the array {name} holds numbers outside 0 to {limit - 1}.")
+            raise ModelFileError(f"the array {name} has entries outside 0 to {limit - 1}.")
         return array
 
     def finish(self) -> None:
-        """Raise where an array is left."""
+        """Raise if an array was not taken."""
         if self.arrays:
-            raise ModelFileError(f"there is an array too many, {min(self.arrays)[:80]!r}.")
+            raise ModelFileError(f"the model does not use the array {min(self.arrays)[:80]!r}.")
 
 
-def _is_finite(array: Any) -> bool:
-    """Whether all are finite, without a second array of their size."""
+def _is_finite(array: Array) -> bool:
+    """Whether all entries are finite, without allocating a second array of that size."""
     flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
     step = 2**16
     return all(

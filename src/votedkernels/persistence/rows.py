@@ -9,14 +9,15 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import ModelFileError
+from .container import Array, Json
 from .reading import Arrays, Record
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 KINDS = ("array", "strings", *_SPARSE)
 
 
-def rows_to_json(rows: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return what kind of rows they are; the rows themselves go to ``arrays``."""
+def rows_to_json(rows: Any, name: str, arrays: dict[str, Array]) -> dict[str, Json]:
+    """Return the kind of the rows as JSON; the rows themselves are added to ``arrays``."""
     if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
         arrays[name] = rows
         return {"kind": "array"}
@@ -26,26 +27,26 @@ def rows_to_json(rows: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]
         arrays[f"{name}.indptr"] = rows.indptr
         return {"kind": type(rows).__name__, "n_columns": int(rows.shape[1])}
     if isinstance(rows, list) and all(type(row) is str for row in rows):
-        # Python's strings may have lone surrogates, which UTF-8 does not.
+        # Strings in Python can have lone surrogates, which strict UTF-8 forbids.
         encoded = [row.encode("utf-8", "surrogatepass") for row in rows]
         arrays[f"{name}.text"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         arrays[f"{name}.ends"] = np.cumsum([len(row) for row in encoded], dtype=np.int64)
         return {"kind": "strings"}
     shown = next((type(row).__name__ for row in rows if type(row) is not str), "") if rows else ""
     raise ValueError(
-        f"{name} holds objects of type {shown or type(rows).__name__}, which a model file cannot "
-        "hold: rows must be numbers or strings."
+        f"{name} has objects of type {shown or type(rows).__name__}, which a model file cannot "
+        "store; rows must be numbers or strings."
     )
 
 
 def rows_from_json(record: Record, name: str, arrays: Arrays) -> Any:
-    """Return the rows that `rows_to_json` was given."""
+    """Return the rows that were passed to `rows_to_json`."""
     kind = record.choice("kind", KINDS)
     if kind == "array":
         record.expect("kind")
         array = arrays.take(name, "biuf")
         if array.ndim < 2:
-            raise ModelFileError(f"the array {name} has no rows.")
+            raise ModelFileError(f"the array {name} is not a table of rows.")
         return array
     if kind == "strings":
         record.expect("kind")
@@ -58,10 +59,10 @@ def _strings(name: str, arrays: Arrays) -> list[str]:
     text = arrays.take(f"{name}.text", "u", (None,))
     ends = arrays.take(f"{name}.ends", "i", (None,))
     if text.dtype != np.uint8:
-        raise ModelFileError(f"the array {name}.text is of dtype {text.dtype}.")
+        raise ModelFileError(f"the array {name}.text has the wrong dtype, {text.dtype}.")
     limits = [0, *ends.tolist()]
     if limits != sorted(limits) or limits[-1] != len(text):
-        raise ModelFileError(f"the array {name}.ends does not divide the text.")
+        raise ModelFileError(f"the array {name}.ends does not divide the text into rows.")
     content = text.tobytes()
     try:
         return [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(limits)]

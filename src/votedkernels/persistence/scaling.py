@@ -1,8 +1,8 @@
-"""A scaler in front of the classifier, as scikit-learn has them in a `Pipeline`."""
+"""A scaler in front of the classifier, as the first step of a scikit-learn `Pipeline`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,44 +10,47 @@ import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..exceptions import ModelFileError
+from .container import Array, Json
 from .reading import Arrays, Record
 from .values import parameters_from_json, value_to_json
 
 
 @dataclass(frozen=True)
 class StoredScaler:
-    """What is stored of a scaler.
+    """How a scaler is stored.
 
     Attributes
     ----------
-    scaler : class
-    decisive : the parameters that change what it does; scikit-learn may add others
-    fitted : the fitted arrays, with one number a feature
+    scaler : its class
+    decisive : the parameters that affect its results, and their types; every file has them
+    fitted : the fitted arrays, with one number per feature
     """
 
     scaler: Any
-    decisive: Sequence[str]
+    decisive: Mapping[str, type]
     fitted: Sequence[str]
 
 
 STORED = {
     "StandardScaler": StoredScaler(
-        StandardScaler, ("with_mean", "with_std"), ("mean_", "var_", "scale_")
+        StandardScaler,
+        {"with_mean": bool, "with_std": bool},
+        ("mean_", "var_", "scale_"),
     ),
     "MinMaxScaler": StoredScaler(
         MinMaxScaler,
-        ("feature_range", "clip"),
+        {"feature_range": tuple, "clip": bool},
         ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     ),
 }
 
 
-def scaling_to_json(step: str, scaler: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return a fitted scaler as JSON; its arrays go to ``arrays``."""
+def scaling_to_json(step: str, scaler: Any, arrays: dict[str, Array]) -> dict[str, Json]:
+    """Return a fitted scaler as JSON; its arrays are added to ``arrays``."""
     kind = type(scaler).__name__
     if kind not in STORED or STORED[kind].scaler is not type(scaler):
         raise ValueError(
-            f"a model file can hold StandardScaler or MinMaxScaler in front of the classifier, "
+            "a model file can store a StandardScaler or a MinMaxScaler in front of the classifier, "
             f"not {scaler!r}."
         )
     fitted = {key: getattr(scaler, key) for key in STORED[kind].fitted}
@@ -78,11 +81,11 @@ def scaling_from_json(record: Record, arrays: Arrays) -> tuple[str, Any]:
     )
     stored = STORED[record.choice("kind", STORED)]
     given = record.record("parameters")
-    if not set(stored.decisive) <= set(given.value):
-        raise given.wrong("the keys", "the parameters of the scaler")
-    scaler: Any = stored.scaler(**parameters_from_json(given, stored.scaler, arrays))
-    # scikit-learn's own check of types and ranges.
-    scaler._validate_params()
+    parameters = parameters_from_json(given, stored.scaler, arrays)
+    for key, kind in stored.decisive.items():
+        if type(parameters.get(key)) is not kind:
+            raise given.wrong(key, f"of type {kind.__name__}")
+    scaler: Any = stored.scaler(**parameters)
     n = record.count("n_features", at_least=1)
     present = record.texts("fitted")
     if set(present) - set(stored.fitted) or len(set(present)) < len(present):
@@ -102,11 +105,14 @@ def scaling_from_json(record: Record, arrays: Arrays) -> tuple[str, Any]:
 
 
 def _check(scaler: Any) -> None:
-    """Raise where a transformation would fail or divide by 0."""
+    """Raise if a transformation would fail or divide by 0."""
     if isinstance(scaler, StandardScaler):
         due = {"mean_": scaler.with_mean, "scale_": scaler.with_std}
     else:
         due = dict.fromkeys(STORED["MinMaxScaler"].fitted, True)
+        low, high = scaler.feature_range
+        if not low < high:
+            raise ModelFileError("the range of the scaler is empty.")
     for key, needed in due.items():
         if needed and getattr(scaler, key) is None:
             raise ModelFileError(f"the scaler has no {key}.")

@@ -1,4 +1,4 @@
-"""What a model file holds, told without its arrays."""
+"""A summary of a model file, without its arrays."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..estimators._fitted_attributes import TOTALS
 from ..exceptions import ModelFileError
 from .building import open_header
 from .container import FORMAT_VERSION, Container, read_container, with_name
-from .describing import TOTALS
 from .reading import Record
+from .votes import SUPPORT, WEIGHTS
 
 
 def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
-    """Tell what a model file holds.
+    """Return a summary of a model file.
 
-    The arrays are run over to check the digest, but not kept, so that this takes little memory
-    whatever the size of the file. What needs a function can be summarised without it.
+    The arrays are read to check the digest, but not kept, so this takes little memory even for
+    large files. Functions that the model needs are not required for its summary.
 
     Parameters
     ----------
@@ -26,22 +27,19 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
 
     Returns
     -------
-    dict of plain values, which JSON can hold
+    dict of plain values, ready for JSON
         ``format_version``, ``sha256``, ``versions``, ``classifier``, ``classes``,
-        ``n_features``, ``feature_names``, ``scaling``, ``kernels`` (a dict of ``name``,
-        ``family``, ``complexity``, ``penalty`` and ``mass`` for each), ``n_support``, ``n_terms``,
+        ``n_features``, ``feature_names``, ``scaling``, ``kernels`` (one dict per kernel:
+        ``name``, ``family``, ``complexity``, ``penalty`` and ``mass``), ``n_support``, ``n_terms``,
         ``complexity_penalty``, ``l1_penalty``, ``l2_penalty``, ``objective``, ``dual_bound``,
-        ``dual_gap``, ``n_iter``, ``stop_reason``. A number that is not finite is None.
+        ``dual_gap``, ``n_iter``, ``stop_reason``. Numbers that are not finite are None.
 
     Raises
     ------
     ModelFileError
-        As `load_model` does.
+        If the file is not a model file, is damaged, or has a newer format.
     """
-    summary: dict[str, Any] = with_name(
-        path, lambda: _summarise(read_container(Path(path), with_arrays=False))
-    )
-    return summary
+    return with_name(path, lambda: _summarise(read_container(Path(path), with_arrays=False)))
 
 
 def _summarise(container: Container) -> dict[str, Any]:
@@ -51,11 +49,11 @@ def _summarise(container: Container) -> dict[str, Any]:
     versions = header.record("versions")
     scaling = None if header.is_none("scaling") else header.record("scaling")
     named = header if scaling is None else scaling
-    weights = container.places.get("term_weights_")
-    support = container.places.get("support_")
+    weights = container.places.get(WEIGHTS)
+    support = container.places.get(SUPPORT)
     if weights is None or len(weights.shape) != 2 or support is None or len(support.shape) != 1:
-        raise ModelFileError("there are no terms.")
-    turned = "term_weights_" in header.texts("transposed")
+        raise ModelFileError("the file has no terms.")
+    turned = WEIGHTS in header.texts("transposed")
     return {
         "format_version": FORMAT_VERSION,
         "sha256": container.digest,
@@ -102,5 +100,5 @@ def _penalty(parameters: Record, key: str) -> float:
 def _labels(record: Record) -> list[Any]:
     values = record.value.get("values")
     if type(values) is not list or any(type(v) not in (str, int, bool, float) for v in values):
-        raise record.wrong("values", "labels")
+        raise record.wrong("values", "a list of labels")
     return list(values)

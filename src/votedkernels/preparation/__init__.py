@@ -1,1 +1,1 @@
-"""From a user's rows, labels and weights to the problems to be solved."""
+"""Turns a user's rows, labels and weights into problems to solve."""

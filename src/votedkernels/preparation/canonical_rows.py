@@ -1,11 +1,11 @@
 """The canonical form of a training sample.
 
-Rows of weight 0 do not exist. Identical rows of one class are one row with the sum of their
-weights, and rows come in an order that depends on their content only. So a weight of 2 and the
-row twice are the same problem, to the last bit, and shuffling the rows changes nothing.
+Rows of weight 0 are dropped. Identical rows of the same class become one row with the sum of their
+weights. The order of the rows depends only on their content. So doubling a weight and repeating
+the row yield the same problem, to the last bit, and shuffling the rows changes nothing.
 
-The order is that of a hash of the row, which is as good as random: any first part of the rows
-is a fair subsample.
+Rows are ordered by a hash of their content. This order is as good as random, so the first n rows
+are a fair subsample for every n.
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..kernels.base import FloatArray, IntArray, count_rows
+from ..kernels.row_hashes import hash_rows
 
 
 @dataclass(frozen=True)
 class CanonicalSample:
-    """Distinct rows, by number.
+    """The distinct rows of the data, by index.
 
     Attributes
     ----------
-    rows : the number, in the data given, of the first row of each group of identical ones
-    codes : their class codes
-    weights : their summed weights
-    centers : numbers of the rows that are distinct as points, whatever their class
+    rows : index of the first row in each group of identical rows of one class
+    codes : class code of each group
+    weights : sum of the weights in each group
+    centers : indices of the rows that are distinct points, whatever their class
+    places : the group of each row given; -1 for a row of weight 0
+    center_of : which of ``centers`` is the point of each group
     """
 
     rows: IntArray
     codes: IntArray
     weights: FloatArray
     centers: IntArray
+    places: IntArray
+    center_of: IntArray
 
 
 def canonical_sample(
@@ -45,7 +50,7 @@ def canonical_sample(
     alive = np.flatnonzero(weights > 0)
     ordered = True
     if precomputed:
-        # Shuffling a kernel matrix shuffles its columns too: keep the order given.
+        # Shuffling the rows of a kernel matrix shuffles its columns, too, so keep their order.
         living, everyone = X[np.ix_(alive, alive)], np.arange(len(alive))
         points, ordered = _number_by_hash(living, everyone), False
         columns = _number_by_hash(living.T, everyone)
@@ -55,54 +60,36 @@ def canonical_sample(
         points, ordered = _number_objects(X, alive)
         columns = points
     groups = points * (int(codes.max(initial=0)) + 1) + codes[alive]
-    first, merged = _merge(groups, weights[alive], ordered)
-    distinct, _ = _merge(columns, weights[alive], ordered)
+    first, merged, place = _merge(groups, weights[alive], ordered)
+    distinct, _, center = _merge(columns, weights[alive], ordered)
     rows = alive[first]
-    return CanonicalSample(rows, codes[rows], merged, alive[distinct])
+    places = np.full(len(weights), -1, np.intp)
+    places[alive] = place
+    return CanonicalSample(rows, codes[rows], merged, alive[distinct], places, center[first])
 
 
-def _merge(groups: IntArray, weights: FloatArray, ordered: bool) -> tuple[IntArray, FloatArray]:
-    """Return the first member of each group and the group's weight, by group or by appearance."""
+def _merge(
+    groups: IntArray, weights: FloatArray, ordered: bool
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the first member of each group, the group's weight, and the group of each member.
+
+    Groups come in their own order, or in that of their first members.
+    """
     _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
     merged = np.bincount(inverse, weights=weights, minlength=len(first))
     if not ordered:
         order = np.argsort(first)
         first, merged = first[order], merged[order]
-    return first, merged.astype(np.float64)
-
-
-def hash_rows(X: Any) -> NDArray[np.uint64]:
-    """Hash each row of a dense or sparse matrix by its non-zero entries and their columns."""
-    if sparse.issparse(X):
-        csr = X.tocsr().copy()
-        csr.sum_duplicates()
-        mixed = _mix(csr.data.astype(np.float64), csr.indices)
-        mixed[csr.data == 0] = 0
-        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        return np.asarray(total[csr.indptr[1:]] - total[csr.indptr[:-1]])
-    out = np.zeros(X.shape[0], np.uint64)
-    for column in range(X.shape[1]):
-        values = np.ascontiguousarray(X[:, column], dtype=np.float64)
-        out += np.where(values != 0, _mix(values, np.array(column)), np.uint64(0))
-    return out
-
-
-def _mix(values: FloatArray, columns: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
-    """Spread the bits of a value and its column number over 64 bits (splitmix64's finaliser)."""
-    with np.errstate(over="ignore"):
-        z = values.view(np.uint64) + (columns.astype(np.uint64) + np.uint64(1)) * np.uint64(
-            0x9E3779B97F4A7C15
-        )
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(z ^ (z >> np.uint64(31)))
+        inverse = np.argsort(order)[inverse]
+    return first, merged.astype(np.float64), inverse
 
 
 def _number_by_hash(X: Any, alive: IntArray) -> IntArray:
-    """Number the living rows of a matrix by hash: equal rows alike, different rows apart."""
+    """Number rows in the order of their hashes; equal rows get the same number."""
     hashes = hash_rows(X)[alive]
     order = np.argsort(hashes, kind="stable")
-    # Equal hashes are believed only where the rows are equal.
+    # Rows with equal hashes are compared, in case they differ.
     twins = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]]) + 1
     new = np.ones(len(order), bool)
     new[twins] = ~_equal_rows(X, alive[order[twins - 1]], alive[order[twins]])
@@ -119,9 +106,9 @@ def _equal_rows(X: Any, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
 
 
 def _number_objects(X: Any, alive: IntArray) -> tuple[IntArray, bool]:
-    """Number objects; equal hashable objects alike, strings in alphabetical order.
+    """Number objects, strings in alphabetical order; return also whether the order is canonical.
 
-    Objects without a hash are all taken to be different.
+    Equal objects get the same number. Objects that cannot be hashed all count as different.
     """
     objects = [X[i] for i in alive]
     keys: dict[Any, int] = {}

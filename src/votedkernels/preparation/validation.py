@@ -1,9 +1,9 @@
-"""What a user gave, checked: parameters, rows, labels, weights."""
+"""Checks what a user passes: parameters, rows, labels and weights."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,10 +17,11 @@ from .._system.byte_sizes import parse_memory
 from .._system.stack_level import user_stacklevel
 from ..kernels import are_precomputed
 from ..kernels.base import FloatArray, IntArray, KernelFamily, count_rows
+from ..solvers import SOLVERS
 
 
-def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
-    """Raise for a parameter that is out of its range, before any work."""
+def check_parameters(estimator: Any) -> None:
+    """Raise, before any work, for a parameter that is out of range."""
     for name in ("complexity_penalty", "l1_penalty", "l2_penalty"):
         value = getattr(estimator, name, 0.0)
         if not _is_number(value) or not (np.isfinite(value) and value >= 0):
@@ -37,17 +38,30 @@ def check_parameters(estimator: Any, solvers: Collection[str]) -> None:
         isinstance(estimator.max_iter, Integral) and int(estimator.max_iter) >= 1
     ):
         raise ValueError(f"max_iter must be an integer >= 1 or None, got {estimator.max_iter!r}.")
-    if estimator.solver not in solvers:
+    if estimator.solver not in SOLVERS:
         raise ValueError(
-            f"solver must be one of {', '.join(map(repr, solvers))}, got {estimator.solver!r}."
+            f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {estimator.solver!r}."
         )
-    if getattr(estimator, "l2_penalty", 0.0) > 0 and estimator.solver != "coordinate-descent":
-        raise ValueError(
-            f"l2_penalty > 0 makes the problem a quadratic one, which solver={estimator.solver!r} "
-            "cannot solve; use solver='coordinate-descent'."
-        )
+    if getattr(estimator, "l2_penalty", 0.0) > 0:
+        able = [name for name, solver in SOLVERS.items() if solver.takes_hybrid_norm]
+        if estimator.solver not in able:
+            raise ValueError(
+                "l2_penalty > 0 makes the problem quadratic, which "
+                f"solver={estimator.solver!r} cannot solve; use solver={able[0]!r}."
+            )
     if estimator.memory_limit is not None:
         parse_memory(estimator.memory_limit)
+    check_relaxation(getattr(estimator, "relaxation", None))
+
+
+def check_relaxation(relaxation: Any) -> None:
+    """Raise unless it is None, "auto" or a positive number."""
+    if relaxation is None or (isinstance(relaxation, str) and relaxation == "auto"):
+        return
+    if not _is_number(relaxation) or not 0 < relaxation < np.inf:
+        raise ValueError(
+            f"relaxation must be None, 'auto' or a finite number > 0, got {relaxation!r}."
+        )
 
 
 def _is_number(value: Any) -> bool:
@@ -55,7 +69,7 @@ def _is_number(value: Any) -> bool:
 
 
 def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, reset: bool) -> Any:
-    """Return X as the families take it: float64 array, CSR matrix, or list of objects."""
+    """Return X in the form that the families need: float64 array, CSR matrix or list of objects."""
     if any(family.takes_strings for family in families):
         return as_strings(X, families)
     if all(family.accepts_objects for family in families):
@@ -74,8 +88,8 @@ def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, r
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"Precomputed kernel matrix must be square at fit, got shape {X.shape}: row i, "
-            "column j is K(x_i, x_j) of the training rows."
+            f"Precomputed kernel matrix must be square at fit, got shape {X.shape}; the entry in "
+            "row i and column j is K(x_i, x_j) for training rows i and j."
         )
     return X
 
@@ -83,12 +97,12 @@ def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, r
 def validate_centers(
     estimator: Any, centers: Any, families: Sequence[KernelFamily], *, as_table: bool
 ) -> Any:
-    """Return given centres in the form of the rows, a table or objects; errors name ``centers``."""
+    """Return the user's centres in the same form as the rows: a table, or a list of objects."""
     scalar = isinstance(centers, Real | str | bytes | dict) or not hasattr(centers, "__len__")
     if scalar or getattr(centers, "shape", None) == ():
         raise ValueError(
-            "centers must be None, a number of training rows to draw, or points in the form of the "
-            f"rows of X; got {centers!r}."
+            "centers must be None, a number of training rows to draw, or points like the rows of "
+            f"X; got {centers!r}."
         )
     if not as_table:
         if any(family.takes_strings for family in families):
@@ -97,30 +111,30 @@ def validate_centers(
     accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
     names, known = getattr(centers, "columns", None), getattr(estimator, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(known):
-        raise ValueError(f"centers has the columns {list(names)}, and X has {list(known)}.")
+        raise ValueError(f"centers has the columns {list(names)}, but X has {list(known)}.")
     try:
         points = check_array(
             centers, accept_sparse=accept_sparse, dtype=np.float64, input_name="centers"
         )
     except (TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(":.")
-        raise ValueError(f"centers must be a table of numbers, as X is: {reason}.") from None
+        raise ValueError(f"centers must be a table of numbers, like X: {reason}.") from None
     if points.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"centers has {points.shape[1]} features, and X has {estimator.n_features_in_}; "
-            "centres are points of the same space."
+            f"centers has {points.shape[1]} features, but X has {estimator.n_features_in_}; "
+            "centres need the features of X."
         )
     return with_small_indices(points, "centers")
 
 
 def with_small_indices(X: Any, name: str) -> Any:
-    """Return a sparse matrix with 32-bit indices; anything else as it is."""
+    """Return a sparse matrix with 32-bit indices; return anything else unchanged."""
     if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         raise ValueError(
-            f"{name} has {X.nnz} stored values in {X.shape[1]} columns, more than 32-bit indices "
-            "can number; use fewer rows or fewer columns."
+            f"{name} has {X.nnz} stored values in {X.shape[1]} columns, too many for 32-bit "
+            "indices; use fewer rows or fewer columns."
         )
     indices, starts = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return type(X)((X.data, indices, starts), shape=X.shape)
@@ -136,57 +150,57 @@ def is_table(X: Any) -> bool:
 
 
 def check_can_be_table(X: Any, families: Sequence[KernelFamily]) -> None:
-    """Raise a clear error for lists of strings given to kernels of tables."""
+    """Raise a clear error for lists of strings if the kernels need tables."""
     first = X[0] if isinstance(X, list | tuple) and len(X) else None
     if isinstance(first, str | bytes):
         name = next(type(family).__name__ for family in families if not family.accepts_objects)
         raise ValueError(
-            f"X is a list of strings, and {name} needs a table of numbers; "
-            "for strings use EditDistance(), Spectrum() or Similarity(function)."
+            f"X is a list of strings, but {name} needs a table of numbers; "
+            "for strings, use EditDistance(), Spectrum() or Similarity(function)."
         )
 
 
 def as_strings(X: Any, families: Sequence[KernelFamily], *, name: str = "X") -> list[str]:
-    """Return rows as a list of strings; raise for what is none, by its row."""
+    """Return rows as a list of strings; raise for a row that is not a string."""
     taker = next(type(family).__name__ for family in families if family.takes_strings)
     for family in families:
         if not family.accepts_objects:
             raise ValueError(
-                f"{taker} takes strings and {type(family).__name__} needs a table of numbers: they "
-                "cannot stand beside each other."
+                f"{taker} takes strings, but {type(family).__name__} needs a table of numbers; "
+                "they cannot be used together."
             )
     X = unwrap_column(X)
     if is_table(X) or len(getattr(X, "shape", (0,))) != 1:
         raise ValueError(
-            f"{name} is a table of shape {tuple(X.shape)}, and {taker} takes strings, one for each "
-            "row; give a list of strings, or one column."
+            f"{name} is a table of shape {tuple(X.shape)}, but {taker} takes one string per row; "
+            "give a list of strings, or one column."
         )
     rows = as_objects(X, name=name)
     for number, row in enumerate(rows):
         if not isinstance(row, str):
             raise ValueError(_what_is_no_string(row, number, taker, name))
-    return [str(row) for row in rows]  # those of NumPy are a class of their own
+    return [str(row) for row in rows]  # NumPy has its own class of strings
 
 
 def _what_is_no_string(row: Any, number: int, taker: str, name: str) -> str:
     if isinstance(row, bytes | bytearray):
         return (
-            f"{name} has bytes at row {number} (counted from 0), and {taker} takes strings; decode "
+            f"{name} has bytes at row {number} (counted from 0), but {taker} takes strings; decode "
             f"them, as in [row.decode() for row in {name}]."
         )
     if row is None or type(row).__name__ == "NAType" or (isinstance(row, Real) and row != row):
         return (
             f"{name} has a missing value ({row!r}) at row {number} (counted from 0); drop the row, "
-            "or replace it, say by an empty string."
+            "or replace the value, for example with an empty string."
         )
     return (
-        f"{name} has {row!r} of type {type(row).__name__} at row {number} (counted from 0), and "
-        f"{taker} takes strings only."
+        f"{name} has {row!r} of type {type(row).__name__} at row {number} (counted from 0), but "
+        f"{taker} takes only strings."
     )
 
 
 def unwrap_column(X: Any) -> Any:
-    """Return the column of objects that a data frame or a two-dimensional array consists of."""
+    """Return the only column of a table of objects; return anything else unchanged."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[1] != 1:
         return X
@@ -199,7 +213,7 @@ def unwrap_column(X: Any) -> Any:
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Whether a column of pandas or polars is one of numbers."""
+    """Whether a column of pandas or polars holds numbers."""
     is_numeric = getattr(column.dtype, "is_numeric", None)
     if callable(is_numeric):
         return bool(is_numeric())
@@ -207,7 +221,7 @@ def _holds_numbers(column: Any) -> bool:
 
 
 def as_objects(X: Any, *, name: str = "X") -> Any:
-    """Return rows as a list of objects; arrays of numbers stay arrays."""
+    """Return rows as a list of objects; leave arrays of numbers unchanged."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
         return X
     if isinstance(X, str | bytes):
@@ -223,7 +237,7 @@ def as_objects(X: Any, *, name: str = "X") -> Any:
 
 
 def validate_labels(X: Any, y: Any) -> tuple[Any, IntArray]:
-    """Return (classes, codes)."""
+    """Return the classes, and the index of each row's class among them."""
     if y is None:
         raise ValueError(
             "This VotedKernelClassifier estimator requires y to be passed, "
@@ -243,7 +257,7 @@ def validate_labels(X: Any, y: Any) -> tuple[Any, IntArray]:
 
 
 def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
-    """Return weights >= 0 under which at least two classes are left."""
+    """Return the weights; raise if any is negative, or fewer than two classes have weight."""
     n = count_rows(X)
     if sample_weight is None:
         return np.ones(n)
@@ -263,9 +277,9 @@ def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
         )
     if total < 1:
         warnings.warn(
-            f"sample_weight sums to {total:.3g}, below 1: weights count repetitions, so "
-            "the sample is taken to be smaller than one row. Multiply them if they were "
-            "normalised.",
+            f"sample_weight sums to {total:.3g}, below 1: weights count repetitions of rows, so "
+            "the whole sample counts as less than one row. If the weights were normalised, scale "
+            "them up.",
             UserWarning,
             stacklevel=user_stacklevel(),
         )
@@ -273,7 +287,7 @@ def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
 
 
 def check_penalties(values: Any, name: str, default: Sequence[float]) -> FloatArray:
-    """Return a grid of penalties as an array, checked."""
+    """Return a grid of penalties as an array; raise if it is not a valid grid."""
     grid = np.asarray(default if values is None else values, dtype=np.float64)
     if grid.ndim != 1 or len(grid) == 0:
         raise ValueError(f"{name} must be a non-empty list of numbers, got {values!r}.")

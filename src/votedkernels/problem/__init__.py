@@ -1,4 +1,4 @@
-"""The learning problem, its dual, its certificate, and what a solver hands back."""
+"""The learning problem, its dual, its certificate, and the solution that a solver returns."""
 
 from .problem import Continuum, Prices, Problem, Terms
 from .rounding import verify

@@ -7,17 +7,17 @@
                        sum_i u_i y_i = 0                          (only with an intercept)
 
 D(u) <= F(a, b) for every feasible pair, so the gap F - D bounds how far a model is from the
-optimum. Any u becomes feasible by three steps (`Problem.dual_value`): clip it to its box; with
-an intercept shrink the heavier class until the classes balance; divide by the largest
-|sum_i u_i y_i K_k| / L_k where that exceeds 1.
+optimum. Three steps make any u feasible (`Problem.into_box`, `Problem.dual_value`): clip it to its
+box; with an intercept, shrink the heavier class until the classes balance; if the largest
+|sum_i u_i y_i K_k| / L_k exceeds 1, divide by it.
 
 The hybrid norm adds rho/2 sum_k a_k^T K_k a_k to F, for positive definite kernels and centres that
-are rows. For any weights v, a_k^T K_k a_k >= 2 v_k^T K_k a_k - v_k^T K_k v_k, so that a pair with
+are rows. For any weights v, a_k^T K_k a_k >= 2 v_k^T K_k a_k - v_k^T K_k v_k, so a pair (u, v) with
 
     |sum_i u_i y_i K_k(x_i, c_j) - rho sum_l v_kl K_k(c_l, c_j)| <= L_k
 
-proves the bound sum_i u_i - rho/2 sum_k v_k^T K_k v_k. Any pair becomes feasible by the same
-steps; u and v are divided by one number.
+proves the bound sum_i u_i - rho/2 sum_k v_k^T K_k v_k. The same steps make any pair feasible; both
+u and v are divided by the same number.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.columns import Gram
+from ..kernels.columns import Columns
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A vote: weights[t] of column (kernels[t], centers[t]), and an intercept."""
+    """A vote: column (kernels[t], centers[t]) has weight weights[t], and there is an intercept."""
 
     kernels: IntArray
     centers: IntArray
@@ -46,7 +47,7 @@ class Terms:
         return Terms(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
 
     def nonzero(self) -> Terms:
-        """Return the terms that have a weight, in the order of (kernel, centre)."""
+        """Return the terms with a non-zero weight, ordered by kernel and centre."""
         order = np.lexsort((self.centers, self.kernels))
         order = order[self.weights[order] != 0]
         return Terms(self.kernels[order], self.centers[order], self.weights[order], self.intercept)
@@ -60,16 +61,17 @@ class Continuum:
     penalties: FloatArray
 
     def penalties_at(self, gammas: FloatArray) -> FloatArray:
-        """Return L at any widths of the range."""
+        """Return L at any widths within the range."""
         return np.asarray(np.interp(np.log(gammas), np.log(self.knots), self.penalties))
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What one pass over all columns tells of a dual vector.
+    """What one pass over all columns finds out about a dual vector.
 
-    ``bound`` is the lower bound that it proves, ``excess`` how far columns violate their dual
-    constraint (see `Problem.excess`): those of all centres, or of ``centers``, the worst.
+    ``bound`` is the lower bound that it proves. ``excess`` says how far columns violate their dual
+    constraints (see `Problem.excess`). It covers the worst centres, listed in ``centers``, or all
+    centres if that is None.
     """
 
     bound: float
@@ -81,49 +83,60 @@ class Prices:
 class Problem:
     """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties."""
 
-    gram: Gram
+    columns: Columns
     y: FloatArray
     w: FloatArray
     penalties: FloatArray
     fit_intercept: bool = False
     #: Which columns (k, j) may vote; None for all.
     allowed: NDArray[np.bool_] | None = None
-    #: Of the last family, where that is continuous; its columns then are a choice of many.
+    #: The penalties of the last family if it is continuous; ``columns`` has some of its widths.
     continuum: Continuum | None = None
-    #: Rho, and which row each centre is; these are needed where rho > 0.
+    #: Rho, and the row of each centre, which is needed if rho > 0.
     l2_penalty: float = 0.0
     center_rows: IntArray | None = None
 
     @property
+    def budget(self) -> Budget:
+        """The time, memory and threads that solving this problem may use."""
+        return self.columns.budget
+
+    def within(self, budget: Budget) -> Problem:
+        """Return the same problem with another budget."""
+        return replace(self, columns=self.columns.within(budget))
+
+    @property
     def n_rows(self) -> int:
-        """Number of (distinct) samples."""
+        """Number of (distinct) rows."""
         return len(self.y)
 
     def decision(self, terms: Terms) -> FloatArray:
         """Return f at every row."""
-        f = self.gram.vote(terms.kernels, terms.centers, terms.weights)
+        f = self.columns.vote(terms.kernels, terms.centers, terms.weights)
         return f + terms.intercept
 
     def objective(self, terms: Terms, decision: FloatArray) -> float:
         """Return F for a vote whose values at the rows are ``decision``."""
         loss = float(self.w @ np.maximum(0.0, 1.0 - self.y * decision))
         value = loss + float(self.penalties[terms.kernels] @ np.abs(terms.weights))
-        return value + 0.5 * self.square(terms, self.pull(terms)) if self.l2_penalty else value
+        if self.l2_penalty:
+            value += 0.5 * self.square(terms, self.norm_gradient(terms))
+        return value
 
-    def pull(self, terms: Terms) -> FloatArray:
-        """Return rho sum_l a_kl K_k(c_l, c_j): the gradient of the squared norm by a_kj."""
-        out = np.zeros((self.gram.n_kernels, self.gram.n_centers))
+    def norm_gradient(self, terms: Terms) -> FloatArray:
+        """Return rho sum_l a_kl K_k(c_l, c_j), the derivative of the hybrid norm by a_kj."""
+        out = np.zeros((self.columns.n_kernels, self.columns.n_centers))
         for k in np.unique(terms.kernels):
             mine = terms.kernels == k
             chosen = terms.kernels[mine], terms.centers[mine], terms.weights[mine]
-            out[k] = self.l2_penalty * self.gram.vote(*chosen, self.center_rows)
+            out[k] = self.l2_penalty * self.columns.vote(*chosen, self.center_rows)
         return out
 
-    def square(self, terms: Terms, pull: FloatArray) -> float:
-        """Return rho sum_k a_k^T K_k a_k."""
-        return float(pull[terms.kernels, terms.centers] @ terms.weights)
+    def square(self, terms: Terms, gradient: FloatArray) -> float:
+        """Return rho sum_k a_k^T K_k a_k, computed from the `norm_gradient`."""
+        return float(gradient[terms.kernels, terms.centers] @ terms.weights)
 
-    def feasible_box(self, u: FloatArray) -> FloatArray:
+    def into_box(self, u: FloatArray) -> FloatArray:
         """Clip u to 0 <= u <= w and, with an intercept, balance the classes."""
         u = np.clip(u, 0.0, self.w)
         if self.fit_intercept:
@@ -135,10 +148,10 @@ class Problem:
         return u
 
     def excess(self, correlation: FloatArray, centers: IntArray | None = None) -> FloatArray:
-        """Return ``|sum_i u_i y_i K_k(x_i, c_j)| / L_k``: above 1 the constraint is violated.
+        """Return ``|sum_i u_i y_i K_k(x_i, c_j)| / L_k``; above 1, the constraint is violated.
 
-        Columns that may not vote have no constraint. The correlation is that of all centres, or
-        of some.
+        It is 0 for columns that may not vote, since they have no constraint. ``correlation`` has a
+        column for every centre, or for each of ``centers``.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.abs(correlation) / self.penalties[:, None]
@@ -148,9 +161,10 @@ class Problem:
         return np.where(self.allowed if centers is None else self.allowed[:, centers], ratio, 0.0)
 
     def dual_value(self, u: FloatArray, correlation: FloatArray, square: float = 0.0) -> float:
-        """Return the proved lower bound from a u in the box and its correlation.
+        """Return the lower bound that a u in the box proves, given its correlation.
 
-        With the hybrid norm, the correlation less the pull of v, and the square of v.
+        With the hybrid norm, pass the correlation minus the `norm_gradient` of v, and the square
+        of v (see `dual_parts`).
         """
         divisor = max(1.0, float(self.excess(correlation).max(initial=0.0)))
         if square <= 0:
@@ -159,42 +173,42 @@ class Problem:
         return shrink * float(u.sum()) - 0.5 * shrink**2 * square
 
     def correlate(self, u: FloatArray, centers: IntArray | None = None) -> FloatArray:
-        """Return sum_i u_i y_i K_k(x_i, c_j): one pass over all columns, or some centres'."""
-        return self.gram.correlate(u * self.y, centers)
+        """Return sum_i u_i y_i K_k(x_i, c_j) for all centres or for some, in one pass."""
+        return self.columns.correlate(u * self.y, centers)
 
     def price(self, u: FloatArray) -> Prices:
-        """Return the prices of all columns for a u in the box: one pass."""
-        correlation, centers = self.gram.worst_columns(u * self.y, self.penalties)
+        """Return the prices of all columns for a u in the box, in one pass."""
+        correlation, centers = self.columns.worst_columns(u * self.y, self.penalties)
         excess = self.excess(correlation, centers)
         return Prices(float(u.sum()) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
 
     def dual_parts(self, u: FloatArray, v: Terms) -> tuple[FloatArray, float]:
-        """Return what `dual_value` takes beside u: the correlation and the square."""
+        """Return the correlation and the square that `dual_value` takes in addition to u."""
         correlation = self.correlate(u)
         if not self.l2_penalty:
             return correlation, 0.0
-        pull = self.pull(v)
-        return correlation - pull, self.square(v, pull)
+        gradient = self.norm_gradient(v)
+        return correlation - gradient, self.square(v, gradient)
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Problem:
         """Return the problem on some of the rows and centres, with the same penalties."""
         w = self.w[rows]
         return replace(
             self,
-            gram=self.gram.restricted(rows, centers),
+            columns=self.columns.restricted(rows, centers),
             y=self.y[rows],
             w=w / w.sum(),
             allowed=None if self.allowed is None else self.allowed[:, centers],
         )
 
     def certify(self, terms: Terms, u: FloatArray, v: Terms | None = None) -> tuple[float, float]:
-        """Return (F, D), recomputed from the data; v is a part of the hybrid norm's dual."""
-        u = self.feasible_box(u)
+        """Return (F, D), recomputed from the data; v belongs to the dual of the hybrid norm."""
+        u = self.into_box(u)
         objective = self.objective(terms, self.decision(terms))
         return objective, self.dual_value(u, *self.dual_parts(u, v or Terms.none()))
 
     def empty_vote(self) -> Terms:
-        """Return the best vote without kernels: f = 0, or the better constant."""
+        """Return the best vote without kernels: f = 0 or, with an intercept, 1 or -1."""
         if not self.fit_intercept:
             return Terms.none()
         heavier = 1.0 if self.w @ self.y >= 0 else -1.0

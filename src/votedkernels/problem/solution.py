@@ -1,11 +1,11 @@
-"""What a solver hands back: a vote, a dual vector, and the two values that enclose the optimum."""
+"""What a solver returns: a vote, a dual vector, and the two values that enclose the optimum."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from ..kernels.base import FloatArray
-from ..kernels.columns import Gram
+from ..kernels.columns import Columns
 from .problem import Terms
 
 
@@ -13,13 +13,13 @@ from .problem import Terms
 class Solution:
     """A vote with its certificate.
 
-    ``objective`` is F at ``terms`` and ``dual_bound`` the proved lower bound at ``dual``, both
-    computed from the data by `votedkernels.problem`, never taken from an LP solver. ``gram`` has
-    the columns that ``terms`` count in. With the hybrid norm, ``dual_terms`` is the other part of
-    the dual vector.
+    ``objective`` is F at ``terms``, and ``dual_bound`` is the lower bound that ``dual`` proves.
+    Both are computed from the data by `votedkernels.problem`, never taken from an LP solver.
+    ``terms`` refers to ``columns`` by index. With the hybrid norm, ``dual_terms`` is the part v of
+    the dual.
     """
 
-    gram: Gram
+    columns: Columns
     terms: Terms
     dual: FloatArray
     objective: float
@@ -30,7 +30,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Distance to the optimum at most: objective - dual_bound."""
+        """Bound on the distance to the optimum: objective - dual_bound."""
         return max(0.0, self.objective - self.dual_bound)
 
     def is_optimal(self, tol: float) -> bool:
@@ -38,7 +38,7 @@ class Solution:
         return self.gap <= tol * self.objective
 
     def improved_by(self, later: Solution, tol: float) -> Solution:
-        """Return the better vote and the better bound of two solutions of one problem."""
+        """Return the better vote and the better bound of two solutions of the same problem."""
         vote = later if later.objective <= self.objective else self
         proof = later if later.dual_bound >= self.dual_bound else self
         both = replace(

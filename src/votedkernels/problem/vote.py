@@ -1,9 +1,9 @@
-"""A vote that has left its problem: it knows its kernels and its points, and evaluates itself.
+"""A vote that no longer needs its problem: it has its kernels and points, and can decide.
 
     f_p(x) = sum_t weights[p, t] K_{kernels[t]}(x, points[places[t]]) + intercepts[p]
 
-One or several votes p share the same terms: those of the one-vs-rest problems, or of all pairs of
-penalties on a path, whose indices are then the leading axes of ``weights`` and ``intercepts``.
+Several votes p can share the same terms: one vote per one-vs-rest problem or, on a path, one per
+pair of penalties and problem. The indices p are the leading axes of ``weights`` and ``intercepts``.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..kernels import Gram, are_precomputed
+from ..kernels import LocalColumns, are_precomputed
 from ..kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
 
 
 @dataclass(frozen=True)
 class Vote:
-    """Votes over shared terms.
+    """One or more votes over the same terms.
 
     Attributes
     ----------
     families : fitted kernel families
-    support : number of each voting point, among the training rows or the centres given
-    points : the voting points; empty where X holds the kernel values
-    kernels : kernel of each term
-    places : which voting point each term has
+    support : index of each voting point among the training rows, or among the given centres
+    points : the voting points; empty if X holds kernel values
+    kernels : index of the kernel of each term
+    places : index of the voting point of each term, in ``points``
     weights : array of shape (..., n_terms)
     intercepts : array of shape (...)
     """
@@ -49,10 +49,10 @@ class Vote:
         families: Sequence[KernelFamily],
         centers: Centers,
     ) -> Self:
-        """Return votes on the columns of a problem as votes over the union of their terms.
+        """Join votes on the columns of a problem into one `Vote` over the union of their terms.
 
-        The weights of each may have leading axes, all the same; the number of the vote becomes
-        the last of these, as it is in ``intercepts``.
+        The weights of each vote may have leading axes, the same for all votes. The index of the
+        vote becomes the last leading axis, as it is in ``intercepts``.
         """
         n_centers = len(centers.numbers)
         kernels, used, weights = union_of_terms(votes, n_centers)
@@ -71,14 +71,14 @@ class Vote:
 
     @property
     def kernel_mass(self) -> FloatArray:
-        """The sum of all |weights| of each kernel."""
+        """The sum of all absolute weights of each kernel."""
         sizes = np.abs(self.weights).sum(axis=tuple(range(self.weights.ndim - 1)))
         n_kernels = sum(family.n_kernels for family in self.families)
-        # bincount returns integers where there is nothing to count
+        # Without terms, bincount returns integers.
         return np.bincount(self.kernels, weights=sizes, minlength=n_kernels).astype(np.float64)
 
     def count_points(self) -> IntArray:
-        """Return how many points vote, for all votes along the last axis together."""
+        """Return how many points have a weight in any of the votes along the last leading axis."""
         has_weight = (self.weights != 0).any(axis=-2)
         votes = np.zeros((*has_weight.shape[:-1], len(self.support)), bool)
         for term, place in enumerate(self.places):
@@ -86,40 +86,42 @@ class Vote:
         return np.asarray(votes.sum(axis=-1))
 
     def decide(self, X: Any) -> FloatArray:
-        """Return f at every row, shape (n_rows, ...); rows are evaluated in blocks."""
+        """Return f at every row, of shape (n_rows, ...); rows are evaluated in blocks."""
         leading = self.weights.shape[:-1]
         if len(self.kernels) == 0:
             return np.zeros((count_rows(X), *leading)) + self.intercepts
         centers = self.support if are_precomputed(self.families) else self.points
-        gram = Gram(self.families, X, centers, memory_limit=0)
-        # The order in memory decides the last bit of a product, so that two axes stay as they are.
+        columns = LocalColumns(self.families, X, centers, for_bases=0)
+        # A reshape may change the memory order, and with it the last bit of a product.
         flat = self.weights if len(leading) == 1 else self.weights.reshape(-1, len(self.kernels))
-        votes = gram.vote(self.kernels, self.places, flat.T)
+        votes = columns.vote(self.kernels, self.places, flat.T)
         return np.asarray(votes.reshape(len(votes), *leading) + self.intercepts)
 
 
 class HasTerms(Protocol):
-    """Weights of columns (kernel, centre), of shape (..., n_terms)."""
+    """Anything with weights on columns (kernel, centre)."""
 
     @property
     def kernels(self) -> IntArray:
-        """Kernel of each term."""
+        """Index of the kernel of each term."""
 
     @property
     def centers(self) -> IntArray:
-        """Centre of each term."""
+        """Index of the centre of each term."""
 
     @property
     def weights(self) -> FloatArray:
-        """Weight of each term."""
+        """Weights of the terms, of shape (..., n_terms)."""
 
 
 @dataclass(frozen=True)
 class Centers:
-    """What the centres of a problem are to a user.
+    """Where the centres of a problem come from.
 
-    ``numbers`` counts them among the training rows, or among the centres given, which are
-    ``source``; None where X holds the kernel values.
+    Attributes
+    ----------
+    numbers : index of each centre in ``source``
+    source : the training rows, or the given centres; None if X holds kernel values
     """
 
     numbers: IntArray
@@ -129,9 +131,9 @@ class Centers:
 def union_of_terms(
     votes: Sequence[HasTerms], n_centers: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return all columns that occur in some votes, and the weights of each vote over these.
+    """Return the kernels and centres of all columns used by any vote, and the weights on them.
 
-    Weights of shape (..., n_terms) become (..., n_votes, n_terms of the union).
+    Weights of shape (..., n_terms) become (..., n_votes, n_terms_of_union).
     """
     keys = [vote.kernels * n_centers + vote.centers for vote in votes]
     used = np.unique(np.concatenate([np.zeros(0, np.intp), *keys]))

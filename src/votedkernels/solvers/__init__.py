@@ -1,47 +1,85 @@
-"""Solvers: each minimises F for a `Problem` and returns a `Solution` with its certificate."""
+"""The solvers. Each minimises F of a `Problem` and returns a `Solution` with its certificate."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Required, TypedDict, Unpack
 
 from ..exceptions import SolverInterrupted
-from ..problem import Problem, Solution
+from ..problem import Problem, Solution, Terms
 from .column_generation import solve_by_column_generation
 from .continuum import solve_over_continuum, with_widths
-from .coordinate_descent import (
-    COORDINATES_PER_ROUND,
-    pool_bytes,
-    solve_by_coordinate_descent,
-)
+from .coordinate_descent import solve_by_coordinate_descent
+from .descent_pool import least_pool_bytes
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .incumbent import Incumbent, Round
 from .master import Master
 from .paper_rule import solve_by_paper_rule
 
-SOLVERS: dict[str, Callable[..., Solution]] = {
-    "column-generation": solve_by_column_generation,
-    "lp": solve_by_full_lp,
-    "coordinate-descent": solve_by_coordinate_descent,
-    "coordinate-descent-paper": solve_by_paper_rule,
+
+class SolverOptions(TypedDict, total=False):
+    """The options of every solver; see `solve_by_column_generation`."""
+
+    tol: Required[float]
+    max_iter: int | None
+    on_round: Callable[[Round], bool] | None
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A solver and its capabilities.
+
+    Attributes
+    ----------
+    solve : callable
+        Takes a `Problem` and the options of `solve_by_column_generation`.
+    reaches_any_gap : bool
+        Whether it reaches the optimum, given enough time.
+    takes_hybrid_norm : bool
+        Whether it solves problems with an ``l2_penalty``.
+    takes_remote_columns : bool
+        Whether it works with rows on a cluster. Other solvers need all rows in this process.
+    least_memory : callable
+        Takes the number of rows and returns the bytes that the solver needs to start.
+    check_size : callable
+        Takes the numbers of rows, kernels and centres, and ``memory_limit``. Raises if such a
+        problem is too large.
+    """
+
+    solve: Callable[..., Solution]
+    reaches_any_gap: bool = True
+    takes_hybrid_norm: bool = False
+    takes_remote_columns: bool = False
+    least_memory: Callable[[int], int] = lambda _: 0
+    check_size: Callable[[int, int, int, int | str | None], None] | None = None
+
+
+#: The solvers, by the names that users type.
+SOLVERS = {
+    "column-generation": Solver(solve_by_column_generation, takes_remote_columns=True),
+    "lp": Solver(solve_by_full_lp, check_size=check_memory_of_full_lp),
+    "coordinate-descent": Solver(
+        solve_by_coordinate_descent, takes_hybrid_norm=True, least_memory=least_pool_bytes
+    ),
+    "coordinate-descent-paper": Solver(solve_by_paper_rule, reaches_any_gap=False),
 }
-"""The solvers by the names that users type."""
 
-CONVERGENT_SOLVERS = tuple(name for name in SOLVERS if name != "coordinate-descent-paper")
-"""Those that reach any gap; the paper's rule does not."""
+CONVERGENT_SOLVERS = tuple(name for name, solver in SOLVERS.items() if solver.reaches_any_gap)
 
 
-def solve_problem(solver: str, problem: Problem, **options: Any) -> Solution:
-    """Solve a problem by the solver of that name, over a continuum of widths if it has one."""
+def solve_problem(
+    solver: str,
+    problem: Problem,
+    *,
+    start: Terms | None = None,
+    **options: Unpack[SolverOptions],
+) -> Solution:
+    """Solve a problem with the named solver, over a continuum of widths if the problem has one.
+
+    A continuum ignores ``start``, whose terms have other widths.
+    """
     if problem.continuum is not None:
-        return solve_over_continuum(problem, SOLVERS[solver], **options)
-    return SOLVERS[solver](problem, **options)
-
-
-def least_memory(solver: str, n_rows: int) -> int:
-    """Return the bytes without which a solver does not start, on so many rows."""
-    if solver != "coordinate-descent":
-        return 0
-    n_pool = min(n_rows, COORDINATES_PER_ROUND)
-    return pool_bytes(n_rows, n_pool, n_pool)
+        return solve_over_continuum(problem, SOLVERS[solver].solve, **options)
+    return SOLVERS[solver].solve(problem, start=start, **options)
 
 
 __all__ = [
@@ -50,9 +88,8 @@ __all__ = [
     "Incumbent",
     "Master",
     "Round",
+    "Solver",
     "SolverInterrupted",
-    "check_memory_of_full_lp",
-    "least_memory",
     "solve_by_column_generation",
     "solve_by_coordinate_descent",
     "solve_by_full_lp",

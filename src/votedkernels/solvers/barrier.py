@@ -1,25 +1,36 @@
-"""Joint steps over a pool of columns, by Newton's method on a smoothed problem.
+"""A primal-dual interior point method for all weights of a pool of columns.
+
+The learning problem on the pool, and its dual, are
 
     min  sum_i w_i xi_i + sum_c l_c (b+_c + b-_c) + 1/2 b^T H b,     b = b+ - b-
          s.t.  xi - s + Z b = 1,     all but b >= 0
     max  sum_i u_i - 1/2 b^T H b
          s.t.  u + t = w,     Z^T u - H b + p = l,     -Z^T u + H b + q = l,     all but b >= 0
 
-is the learning problem on the pool and its dual, with columns Z_ic = y_i K_c(x_i) / max |K_c|. H
-is 0 but for the hybrid norm. Hinges and absolute values are smoothed by logarithms of size mu,
-which makes
+with columns Z_ic = y_i K_c(x_i) / max |K_c|. H is 0 except for the hybrid norm. A logarithmic
+barrier of size mu keeps all variables positive. At the optimum of the problem with the barrier,
 
-    xi t = s u = b+ p = b- q = mu
+    xi t = s u = b+ p = b- q = mu.
 
-at the optimum; all weights of the pool take one Newton step together, and mu goes to zero. The
-point need not satisfy the equations at first, and does so ever better. A step solves
+Each iteration is a Newton step in all variables, and mu tends to zero. The first point need not
+satisfy the equations; its residuals shrink with each step (an infeasible method). A step solves
 
     D du + Z db = r,             D = xi / t + s / u
     (E^-1 + H) db - Z^T du = E^-1 f,     E = b+ / p + b- / q
 
-by way of a matrix not much larger than the pool, several times: once to see how far mu can fall,
-once for the step, and as often as correcting the products that lag behind or run ahead makes
-the step longer.
+with a matrix that is not much larger than the pool. Its factors are used several times:
+
+1. the predictor, a step to mu = 0, shows how far mu can fall,
+2. the corrector aims at that mu, with Mehrotra's second-order term [1]_,
+3. Gondzio's centrality corrections [2]_ bring products that are too small or too large back to
+   mu, as long as that lengthens the step.
+
+References
+----------
+.. [1] S. Mehrotra (1992). On the implementation of a primal-dual interior point method. SIAM
+   Journal on Optimization 2.
+.. [2] J. Gondzio (1996). Multiple centrality corrections in a primal-dual method for linear
+   programming. Computational Optimization and Applications 6.
 """
 
 from __future__ import annotations
@@ -32,25 +43,28 @@ import numpy as np
 from scipy import linalg
 
 from ..kernels.base import FloatArray
-from ..kernels.columns import BLOCK_ROWS, blocks
+from ..kernels.columns import blocks
+from ..kernels.local_columns import BLOCK_ROWS
 from .lp.refinement import lu_factors
 
 MAX_STEPS = 100
+#: How far a step goes, as a share of the way to the boundary.
 TO_BOUNDARY = 0.99
-#: Nothing is gained below this relative gap in double precision.
+#: Double precision does not allow smaller relative gaps.
 SMALLEST_GAP = 1e-11
-#: D against the row of Z E Z^T below which a row counts as on the margin.
+#: A row is on the margin if D is smaller than this times its diagonal entry of Z E Z^T.
 MARGIN_ROW = 1e-4
-#: The start: mu in units of the mean weight, and slacks in units of the largest correlation.
+#: The first mu, in units of the mean weight, and slacks, in units of the largest correlation.
 FIRST_MU = 10.0
 FIRST_SLACK = 0.1
-#: Corrections of one step, and the products, in units of their target, that need one.
+#: The most corrections per step. Products outside this range, in units of mu, are corrected.
 MAX_CORRECTIONS = 3
 TOO_SMALL, TOO_LARGE = 0.1, 10.0
+#: Longer steps need no correction. A correction must lengthen the step by this much to be kept.
 LONG_STEP = 0.9
 GAIN_OF_CORRECTION = 0.02
 
-#: Parts of a point or a step that belong to one of the four products, in their order.
+#: Parts of a point or a step: one for each of the four products, in that order.
 Four = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 Solve = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray, float]]
 
@@ -59,7 +73,7 @@ Solve = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray, float]]
 class PoolSolution:
     """Weights of the pool's (scaled) columns, the intercept, and a dual vector.
 
-    ``dual_weights`` are the part of the dual vector that H has to do with.
+    ``dual_weights`` is the b of the dual problem. It matters only if H is not 0.
     """
 
     weights: FloatArray
@@ -82,9 +96,9 @@ def solve_pool(
 ) -> PoolSolution:
     """Minimise the hinge loss plus penalties over the columns Z to a relative gap of ``tol``.
 
-    ``balance`` holds the labels when there is an intercept: a column without a penalty.
-    ``squared`` is H, None for 0. At most ``most_kept`` rows near the margin stay in the linear
-    system: more take memory, fewer lose digits.
+    ``balance`` holds the labels if there is an intercept, which is a column without a penalty.
+    ``squared`` is H, or None for 0. At most ``most_kept`` rows near the margin stay in the linear
+    system: more of them need more memory, fewer lose digits.
     """
     state = _State(Z, w, penalties, balance, squared, most_kept)
     tol = max(tol, SMALLEST_GAP)
@@ -109,7 +123,7 @@ def solve_pool(
 
 @dataclass(frozen=True)
 class _Step:
-    """A direction: the changes of (xi, s, b+, b-), of (t, u, p, q), and of the intercept."""
+    """A direction: the changes in (xi, s, b+, b-), in (t, u, p, q), and in the intercept."""
 
     primal: Four
     dual: Four
@@ -117,7 +131,7 @@ class _Step:
 
 
 class _State:
-    """A point with positive (xi, s, b+, b-) and (t, u, p, q)."""
+    """The current point, with positive (xi, s, b+, b-) and (t, u, p, q)."""
 
     def __init__(
         self,
@@ -151,11 +165,11 @@ class _State:
 
     @property
     def b(self) -> FloatArray:
-        """The weights, of all columns."""
+        """The weights of all columns."""
         return self.primal[2] - self.primal[3]
 
     def dual_value(self) -> tuple[float, float]:
-        """Return the bound that (u, b) proves, and how far both must shrink for that."""
+        """Return the lower bound that (u, b) proves, and the factor that makes both feasible."""
         pull = self._pull(self.b)
         excess = np.abs(self.u @ self.Z - pull) / self.penalties
         shrink = 1.0 / max(1.0, float(excess.max(initial=0.0)))
@@ -163,9 +177,9 @@ class _State:
         return shrink * float(self.u.sum()) - 0.5 * shrink**2 * square, shrink
 
     def vote(self) -> tuple[float, FloatArray]:
-        """Return F on the pool and weights, 0 where a column has no part in the optimum.
+        """Return F on the pool, and weights that are 0 for columns the optimum does not use.
 
-        That is told by the slack of its constraint, against its share in F.
+        These are the columns whose constraints have large slacks compared with their share in F.
         """
         b = self.b
         _, _, p, q = self.dual
@@ -187,7 +201,7 @@ class _State:
         return margins if self.balance is None else margins + self.balance * self.intercept
 
     def step(self) -> bool:
-        """Take a step; False where the numbers break down or nothing moves."""
+        """Take a step; return False if the numbers break down or nothing moves."""
         products = [x * z for x, z in zip(self.primal, self.dual, strict=True)]
         n = sum(map(len, products))
         mu = float(sum(product.sum() for product in products)) / n
@@ -213,7 +227,7 @@ class _State:
         return bool(inside and max(primal, dual) > 1e-10)
 
     def _corrected(self, solve: Solve, aim: Four, move: _Step, target: float) -> _Step:
-        """Aim anew where products would leave [0.1, 10] target, while that makes longer steps."""
+        """Correct products that would leave [0.1, 10] * target, while that lengthens the step."""
         reach = sum(self._step_lengths(move))
         for _ in range(MAX_CORRECTIONS):
             if min(self._step_lengths(move)) > LONG_STEP:
@@ -234,10 +248,10 @@ class _State:
         return move
 
     def _factor(self) -> Solve:
-        """Return a function that solves for (du, db, d intercept).
+        """Return a function that solves for (du, db, change of the intercept).
 
-        Rows on the margin have D near 0, and must not be divided by it: they stay in a system
-        of their own, beside one unknown db_c / root(E_c) for each column.
+        For rows on the margin, D is near 0, so we must not divide by it. These rows stay in the
+        linear system, which has one unknown per such row and one, db_c / sqrt(E_c), per column.
         """
         ratios = [x / z for x, z in zip(self.primal, self.dual, strict=True)]
         D, E = ratios[0] + ratios[1], ratios[2] + ratios[3]
@@ -274,8 +288,8 @@ class _State:
         y = self.balance
         y_du, y_db, _ = solve(y, np.zeros(n_pool))
         curvature = float(y @ y_du)
-        if curvature == 0:  # a column of the pool is the labels, and does what the intercept does
-            raise linalg.LinAlgError("the intercept is not determined")
+        if curvature == 0:  # a column equals the labels, and acts like the intercept
+            raise linalg.LinAlgError("the intercept is not unique")
 
         def solve_balanced(
             r: FloatArray, freely: FloatArray
@@ -287,7 +301,7 @@ class _State:
         return solve_balanced
 
     def _direction(self, solve: Solve, aim: Four) -> _Step:
-        """Return the step on which the four products become ``aim``, to first order."""
+        """Return the step after which the four products are ``aim``, to first order."""
         (xi, s, up, down), (_, u, p, q) = self.primal, self.dual
         towards = [a / z - x for a, x, z in zip(aim, self.primal, self.dual, strict=True)]
         missing = 1.0 - (xi - s + self._margins(self.b))
@@ -296,7 +310,7 @@ class _State:
         E = up / p + down / q
         freely = towards[2] - up / p * lacks_p - towards[3] + down / q * lacks_q
         du, db, intercept = solve(missing - towards[0] + towards[1], freely)
-        # Z^T du - H db, which is also (db - f) / E: each where it loses fewer digits
+        # Z^T du - H db = (db - f) / E. Use the side that loses fewer digits.
         gained, given = du @ self.Z, self._pull(db)
         rather = (np.abs(db) + np.abs(freely)) / E < np.abs(gained) + np.abs(given)
         change = np.where(rather, (db - freely) / E, gained - given)
@@ -310,7 +324,7 @@ class _State:
     def _products_after(
         self, move: _Step, stretch: float = 1.0, more: float = 0.0
     ) -> list[FloatArray]:
-        """Return the four products after a step as long as it may be, or somewhat longer."""
+        """Return the four products after the longest possible step, or a somewhat longer one."""
         primal, dual = (min(1.0, stretch * x + more) for x in self._step_lengths(move))
         return [
             (x + primal * dx) * (z + dual * dz)
@@ -320,7 +334,7 @@ class _State:
     def _step_lengths(self, move: _Step) -> tuple[float, float]:
         primal = min(map(_longest, self.primal, move.primal))
         dual = min(map(_longest, self.dual, move.dual))
-        if self.squared is not None:  # p and q depend on both sides of the problem
+        if self.squared is not None:  # p and q depend on primal and dual variables
             primal = dual = min(primal, dual)
         return primal, dual
 

@@ -1,38 +1,39 @@
 """Column generation: the default solver.
 
-The problem has p * n_centers columns, of which the optimum uses a few dozen. A small pool is
-solved exactly (`Master`); one pass over all columns then gives the proved lower bound and the
-columns that violate their dual constraint; the worst of these join the pool.
+The problem has p * n_centers columns, but the optimum uses only a few dozen. A small pool of
+columns is solved exactly (`Master`). One pass over all columns then finds the proved lower bound
+and the columns that violate their dual constraints, and the worst of these join the pool. This is
+the column generation of Gilmore and Gomory (1961), which Demiriz, Bennett and Shawe-Taylor (2002)
+use for boosting by linear programming.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 
 import numpy as np
 
-from ..exceptions import OutOfTime, SolverInterrupted
+from ..exceptions import LPFailed, OutOfTime
 from ..kernels.base import FloatArray
 from ..problem import Prices, Problem, Solution, Terms
-from .coordinate_descent import solve_by_coordinate_descent
+from .coordinate_descent import descend
 from .incumbent import Incumbent, Round
 from .master import Master
-from .subsample import decision_in_any_case, solve_subsample
+from .rounds import Rounds
+from .subsample import solve_subsample
 
-#: Kernel values that a pass may take before candidates are priced in between.
+#: If a pass takes more kernel values than this, candidates are priced between passes.
 CHEAP_PASS = 10**8
 CANDIDATES_RATIO = 20
 FEWEST_CANDIDATES = 1024
 CANDIDATE_ROUNDS = 20
 SMALLEST_SUBSAMPLE = 100
 SUBSAMPLE_TOL = 1e-3
-#: Double precision has no more to give when neither bound has moved for so long.
+#: If neither bound improves for this many rounds, double precision is exhausted.
 ROUNDS_WITHOUT_GAIN = 20
 GAIN = 1e-6
-#: The same where rounding alone can break every dual constraint, and LPs take long to fail.
+#: The same if rounding alone can break every dual constraint; LPs then take long to fail.
 FEW_ROUNDS = 3
 
 
@@ -41,12 +42,11 @@ def solve_by_column_generation(
     *,
     tol: float,
     max_iter: int | None = None,
-    deadline: float | None = None,
     start: Terms | None = None,
     on_round: Callable[[Round], bool] | None = None,
     master: Master | None = None,
 ) -> Solution:
-    """Minimise F to a relative gap of ``tol``.
+    """Minimise F to a relative gap of ``tol``, within the problem's budget.
 
     Parameters
     ----------
@@ -54,96 +54,95 @@ def solve_by_column_generation(
     tol : float
         Stop when gap <= tol * objective.
     max_iter : int, default=None
-        Rounds at most.
-    deadline : float, default=None
-        Of `time.perf_counter`.
+        Maximum number of rounds.
     start : Terms, default=None
         Columns to start the pool with.
     on_round : callable, default=None
-        Called with a `Round`; true asks to stop.
+        Called with a `Round`; returns True to stop the solver.
     master : Master, default=None
-        The master of the same problem with other penalties, to go on from.
+        The master of the same problem with other penalties, to continue from.
     """
-    best = Incumbent(problem)
-    n_iter = last_gain = 0
-    objective, bound = np.inf, 0.0
+    rounds = Rounds(problem, tol=tol, max_iter=max_iter, on_round=on_round)
     try:
-        if deadline is not None and time.perf_counter() >= deadline:
-            raise OutOfTime
-        rounding = rounding_to_penalty(problem)
-        u = problem.feasible_box(problem.w)
-        if master is None:
-            master = Master(problem, deadline=deadline)
-            if start is None:
-                solve = partial(solve_by_column_generation, tol=SUBSAMPLE_TOL)
-                start = solve_subsample(
-                    problem, solve, smallest=SMALLEST_SUBSAMPLE, deadline=deadline
-                )
-        else:
-            master.problem, master.is_cramped = problem, False
-            if len(master.kernels):
-                u = improve(master, best, u)
-        if start is not None and len(start.kernels):
-            decision = decision_in_any_case(problem, start)
-            best.offer_scaled(start, decision)
-            master.start_from(decision)
-            heaviest = np.argsort(-np.abs(start.weights), kind="stable")[: master.room]
-            chosen = np.sort(heaviest)
-            master.add_columns(start.kernels[chosen], start.centers[chosen])
-            u = improve(master, best, u)
-        for n_iter in count(1):
-            u = problem.feasible_box(u)
-            prices = problem.price(u)
-            best.offer_dual(u, prices.bound)
-            if on_round is not None and on_round(best.round(n_iter)):
-                return best.verified(n_iter, "interrupted", tol)
-            if best.is_optimal(tol):
-                return best.verified(n_iter, "optimal", tol)
-            hopeless = float(u.sum()) * rounding > 1
-            gained = best.objective < (1 - GAIN) * objective
-            if gained or (best.dual_bound > (1 + GAIN) * bound and not hopeless):
-                objective, bound, last_gain = best.objective, best.dual_bound, n_iter
-            stuck = n_iter - last_gain >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN)
-            if stuck or not master.add_worst(prices.excess, tol, prices.centers):
-                if master.is_cramped:
-                    return best.verified(n_iter, "memory-limit", tol)
-                if hopeless or not master.coarseness:
-                    return best.verified(n_iter, "precision", tol)
-                break
-            u = improve(master, best, u)
-            if max_iter is not None and n_iter >= max_iter:
-                return best.verified(n_iter, best.reason("max-iter", tol), tol)
-            if problem.gram.n_kernels * problem.gram.n_centers * np.count_nonzero(u) > CHEAP_PASS:
-                u = price_candidates(master, best, u, prices, tol)
-    except SolverInterrupted as stop:  # on a part of the rows
-        vote = stop.solution.terms
-        best.offer_scaled(vote, decision_in_any_case(problem, vote))
-        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
-    except KeyboardInterrupt:
-        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
-    except OutOfTime:
-        pass
-    if deadline is not None and time.perf_counter() >= deadline:
-        return best.verified(n_iter, "time-limit", tol)
-    # Every LP method failed on a master, or in the units that are best for the gap: the last rung
-    # needs none.
-    return solve_by_coordinate_descent(
-        problem, tol=tol, max_iter=max_iter, deadline=deadline, on_round=on_round, best=best
-    )
+        return rounds.run(lambda: _generate_columns(rounds, start, master))
+    except LPFailed:  # the last rung of the ladder needs no LP
+        return descend(rounds, rounds.best.terms)
+
+
+def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None) -> str:
+    """Add columns round by round; return why no further improvement is possible."""
+    problem, best, tol = rounds.problem, rounds.best, rounds.tol
+    problem.budget.check_time()
+    rounding = rounding_to_penalty(problem)
+    u = problem.into_box(problem.w)
+    if master is None:
+        master = Master(problem)
+        if start is None:
+            start = _start_from_subsample(problem)
+    else:
+        master.go_on_with(problem)
+        if len(master.kernels):
+            u = improve(master, best)
+    if start is not None and len(start.kernels):
+        master.start_from(rounds.offer_start(start))
+        master.add_heaviest(start)
+        u = improve(master, best)
+    gains = Gains()
+    while True:
+        rounds.begin()
+        u = problem.into_box(u)
+        prices = problem.price(u)
+        best.offer_dual(u, prices.bound)
+        rounds.bounded()
+        hopeless = float(u.sum()) * rounding > 1
+        stuck = gains.are_missing(best, rounds.n_iter, hopeless=hopeless)
+        if stuck or not master.add_worst(prices.excess, tol, prices.centers):
+            if master.is_cramped:
+                return "memory-limit"
+            if hopeless or not master.coarseness:
+                return "precision"
+            raise LPFailed
+        u = improve(master, best)
+        rounds.moved()
+        if problem.columns.n_kernels * problem.columns.n_centers * np.count_nonzero(u) > CHEAP_PASS:
+            u = price_candidates(master, best, u, prices, tol)
+
+
+def _start_from_subsample(problem: Problem) -> Terms | None:
+    solve = partial(solve_by_column_generation, tol=SUBSAMPLE_TOL)
+    return solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
+
+
+class Gains:
+    """Watches whether rounds still improve anything."""
+
+    def __init__(self) -> None:
+        self.objective, self.bound, self.last = np.inf, 0.0, 0
+
+    def are_missing(self, best: Incumbent, n_iter: int, *, hopeless: bool) -> bool:
+        """Whether neither the objective nor the bound has improved for too many rounds.
+
+        If proofs are ``hopeless``, only the objective counts, and fewer rounds are allowed. This
+        also ends any cycle in which columns leave the pool and come back.
+        """
+        lower = best.objective < (1 - GAIN) * self.objective
+        if lower or (best.dual_bound > (1 + GAIN) * self.bound and not hopeless):
+            self.objective, self.bound, self.last = best.objective, best.dual_bound, n_iter
+        return n_iter - self.last >= (FEW_ROUNDS if hopeless else ROUNDS_WITHOUT_GAIN)
 
 
 def rounding_to_penalty(problem: Problem) -> float:
-    """Return the largest rounding error of a value of K_k over the penalty of kernel k."""
+    """Return the largest ratio of a kernel's rounding error to its penalty."""
     priced = problem.penalties > 0
-    ratios = problem.gram.largest()[priced] / problem.penalties[priced]
+    ratios = problem.columns.largest()[priced] / problem.penalties[priced]
     return float(ratios.max(initial=0.0)) * float(np.finfo(np.float64).eps)
 
 
-def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:
+def improve(master: Master, best: Incumbent) -> FloatArray:
     """Solve the master, offer its vote, and return its dual vector."""
     answer = master.solve()
     if answer is None:
-        raise OutOfTime
+        raise OutOfTime if master.problem.budget.is_late else LPFailed
     terms, u, decision = answer
     best.offer_vote(terms, decision)
     return u
@@ -152,19 +151,19 @@ def improve(master: Master, best: Incumbent, u: FloatArray) -> FloatArray:
 def price_candidates(
     master: Master, best: Incumbent, u: FloatArray, prices: Prices, tol: float
 ) -> FloatArray:
-    """Go on with the most promising centres only, while these have violated columns.
+    """Add columns from the most promising centres only, as long as these have violated columns.
 
-    A full pass is needed to prove optimality, not to find the next columns.
+    A full pass is needed to prove optimality, but not to find the next columns.
     """
     problem = master.problem
-    n_candidates = max(FEWEST_CANDIDATES, problem.gram.n_centers // CANDIDATES_RATIO)
+    n_candidates = max(FEWEST_CANDIDATES, problem.columns.n_centers // CANDIDATES_RATIO)
     candidates = np.argsort(-prices.excess.max(axis=0), kind="stable")[:n_candidates]
     if prices.centers is not None:
         candidates = prices.centers[candidates]
     for _ in range(CANDIDATE_ROUNDS):
-        u = problem.feasible_box(u)
+        u = problem.into_box(u)
         local = problem.excess(problem.correlate(u, candidates), candidates)
         if not master.add_worst(local, tol, candidates):
             break
-        u = improve(master, best, u)
+        u = improve(master, best)
     return u

@@ -1,17 +1,16 @@
 """Learning over a continuum of widths, by exchange.
 
-Some widths are chosen, the problem over these is solved by any solver, and its dual vector is
-priced over the whole continuum (`widths`). Widths that violate their dual constraint join,
-widths without a weight leave. The dual vector, scaled down by the bound on the violation, proves
-a lower bound for the continuum; the fit ends when that is near enough.
+Any solver solves the problem over some chosen widths. Its dual vector is then priced over the whole
+continuum (`widths`). Widths that violate their dual constraint join, and widths without a weight
+leave. Scaled down by the bound on the violation, the dual vector proves a lower bound for the
+continuum. The fit ends when this bound is close enough to the objective.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
+from functools import partial
 
 import numpy as np
 
@@ -22,9 +21,9 @@ from ..problem import Problem, Solution, Terms
 from .incumbent import Round
 from .widths import price_widths
 
-#: Widths that join in a round.
+#: The most widths that join in a round.
 WIDTHS_PER_ROUND = 30
-#: The share of ``tol`` that the problem over finitely many widths may use up.
+#: The share of ``tol`` that the problem over the chosen widths may use up.
 INNER_SHARE = 0.25
 MAX_ROUNDS = 200
 
@@ -35,75 +34,117 @@ def solve_over_continuum(
     *,
     tol: float,
     max_iter: int | None = None,
-    deadline: float | None = None,
     on_round: Callable[[Round], bool] | None = None,
 ) -> Solution:
-    """Minimise F over all widths to a relative gap of ``tol``, with another solver's help.
+    """Minimise F over all widths to a relative gap of ``tol``, using another solver.
 
-    Parameters as for the solvers; ``max_iter`` counts rounds of that solver.
+    The options are those of every solver; ``max_iter`` counts rounds of the other solver.
     """
-    best: Solution | None = None
-    n_iter, bound, dual = 0, 0.0, np.zeros(problem.n_rows)
+    exchange = Exchange(problem, tol)
     start: Terms | None = None
-
-    def report(state: Round) -> bool:
-        """Pass on what a round found, with the bound that holds for all widths."""
-        solution = _better(best, state.solution)
-        solution = replace(solution, dual_bound=bound, dual=dual, n_iter=n_iter + state.n_iter)
-        return on_round is not None and on_round(Round(n_iter + state.n_iter, solution))
-
-    def finished(reason: str) -> Solution:
-        assert best is not None
-        if best.objective - bound <= tol * best.objective:
-            reason = "optimal"
-        return replace(best, dual=dual, dual_bound=bound, n_iter=n_iter, stop_reason=reason)
-
-    for n_round in count(1):
-        left = None if max_iter is None else max_iter - n_iter
+    for _ in range(MAX_ROUNDS):
         try:
             found = solve(
-                problem, tol=INNER_SHARE * tol, max_iter=left, deadline=deadline, start=start,
-                on_round=report,
-            )  # fmt: skip
+                exchange.problem,
+                tol=INNER_SHARE * tol,
+                max_iter=None if max_iter is None else max_iter - exchange.n_iter,
+                start=start,
+                on_round=partial(exchange.report, on_round),
+            )
+            new = exchange.price(found)
         except SolverInterrupted as stop:
-            best, reason = _better(best, stop.solution), "interrupted"
-            raise SolverInterrupted(finished(reason)) from None
-        n_iter += found.n_iter
-        best = _better(best, found)
-        u = problem.feasible_box(found.dual)
-        target = float(u.sum()) / ((1 - tol) * best.objective) if best.objective > 0 else np.inf
-        try:
-            prices = price_widths(problem, u, max(1.0, target), WIDTHS_PER_ROUND)
-            others = float(problem.excess(problem.correlate(u)).max(initial=0.0))
-        except OutOfTime:
-            return finished("time-limit")
+            exchange.offer_vote(stop.solution)
+            raise SolverInterrupted(exchange.solution("interrupted")) from None
         except KeyboardInterrupt:
-            raise SolverInterrupted(finished("interrupted")) from None
-        proved = float(u.sum()) / max(1.0, prices.excess, others)
-        if proved > bound:
-            bound, dual = proved, u
-        if best.objective - bound <= tol * best.objective:
-            return finished("optimal")
+            raise SolverInterrupted(exchange.solution("interrupted")) from None
+        except OutOfTime:
+            return exchange.solution("time-limit")
+        if exchange.is_optimal:
+            return exchange.solution("optimal")
         if found.stop_reason not in ("optimal", "precision"):
-            return finished(found.stop_reason)
-        if len(prices.gammas) == 0 or n_round == MAX_ROUNDS:
-            return finished("precision")
-        if deadline is not None and time.perf_counter() >= deadline:
-            return finished("time-limit")
-        problem, start = _exchanged(problem, best, prices.gammas)
-    raise AssertionError("count ends by a return")
+            return exchange.solution(found.stop_reason)
+        if len(new) == 0:
+            break
+        if problem.budget.is_late:
+            return exchange.solution("time-limit")
+        start = exchange.swap(new)
+    return exchange.solution("precision")
 
 
-def _better(old: Solution | None, new: Solution) -> Solution:
-    return new if old is None or new.objective < old.objective else old
+class Exchange:
+    """The best vote over any widths so far, and the best bound that holds for all of them."""
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        #: The problem over the current widths.
+        self.problem = problem
+        self.tol = tol
+        self.best: Solution | None = None
+        self.bound, self.dual = 0.0, np.zeros(problem.n_rows)
+        self.n_iter = 0
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the gap over all widths is within the tolerance."""
+        best = self.best
+        return best is not None and best.objective - self.bound <= self.tol * best.objective
+
+    def offer_vote(self, found: Solution) -> None:
+        """Keep a vote if it is the best so far."""
+        if self.best is None or found.objective < self.best.objective:
+            self.best = found
+
+    def solution(self, reason: str) -> Solution:
+        """Return the best vote with the bound that holds for all widths."""
+        assert self.best is not None
+        return replace(
+            self.best,
+            dual=self.dual,
+            dual_bound=self.bound,
+            n_iter=self.n_iter,
+            stop_reason="optimal" if self.is_optimal else reason,
+        )
+
+    def report(self, on_round: Callable[[Round], bool] | None, state: Round) -> bool:
+        """Report a round of the other solver, with the bound that holds for all widths."""
+        if on_round is None:
+            return False
+        best, found = self.best, state.solution
+        better = found if best is None or found.objective < best.objective else best
+        n_iter = self.n_iter + state.n_iter
+        known = replace(better, dual_bound=self.bound, dual=self.dual, n_iter=n_iter)
+        return on_round(Round(n_iter, known))
+
+    def price(self, found: Solution) -> FloatArray:
+        """Take in a solution over some widths; return other widths that violate a constraint."""
+        self.n_iter += found.n_iter
+        self.offer_vote(found)
+        assert self.best is not None
+        problem, objective = self.problem, self.best.objective
+        u = problem.into_box(found.dual)
+        target = float(u.sum()) / ((1 - self.tol) * objective) if objective > 0 else np.inf
+        prices = price_widths(problem, u, max(1.0, target), WIDTHS_PER_ROUND)
+        others = float(problem.excess(problem.correlate(u)).max(initial=0.0))
+        proved = float(u.sum()) / max(1.0, prices.excess, others)
+        if proved > self.bound:
+            self.bound, self.dual = proved, u
+        return prices.gammas
+
+    def swap(self, gammas: FloatArray) -> Terms:
+        """Continue with the knots, the widths in use and new ones; return the vote to start from.
+
+        All other widths are dropped.
+        """
+        assert self.best is not None
+        self.problem, start = _exchanged(self.problem, self.best, gammas)
+        return start
 
 
 def _exchanged(problem: Problem, best: Solution, gammas: FloatArray) -> tuple[Problem, Terms]:
-    """Return the problem over the knots, the widths in use and some new ones, and its start."""
-    family = continuous_family(best.gram.families)
+    """Return the problem over the knots, the widths in use and new ones, and a vote for it."""
+    family = continuous_family(best.columns.families)
     assert problem.continuum is not None
     assert family is not None
-    first = best.gram.n_kernels - family.n_kernels
+    first = best.columns.n_kernels - family.n_kernels
     own = best.terms.kernels >= first
     in_use = family.gammas_[best.terms.kernels[own] - first]
     widths = np.unique(np.concatenate([problem.continuum.knots, in_use, gammas]))
@@ -114,13 +155,14 @@ def _exchanged(problem: Problem, best: Solution, gammas: FloatArray) -> tuple[Pr
 
 def with_widths(problem: Problem, gammas: FloatArray) -> Problem:
     """Return the problem over these widths of its continuous family."""
-    family = continuous_family(problem.gram.families)
+    columns = problem.columns.at_hand()
+    family = continuous_family(columns.families)
     assert problem.continuum is not None
     assert family is not None
-    first = problem.gram.n_kernels - family.n_kernels
+    first = columns.n_kernels - family.n_kernels
     penalties = problem.continuum.penalties_at(gammas)
     return replace(
         problem,
-        gram=problem.gram.with_last(family.with_widths(gammas)),
+        columns=columns.with_last(family.with_widths(gammas)),
         penalties=np.concatenate([problem.penalties[:first], penalties]),
     )

@@ -1,13 +1,12 @@
-"""The whole grid of penalties by hot restarts.
+"""Solves a whole grid of penalties with warm starts.
 
-Going from pair to pair of (lambda, beta), only the bounds of the master LP change: the pool of
-columns, their values and the last basis stay. Each point of the grid is solved to its own
-certified gap, like a fit.
+From one pair (lambda, beta) to the next, only the bounds of the master LP change. The pool of
+columns, their values and the last basis stay. Each point of the grid is solved to its own certified
+gap, like a single fit.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,11 +18,11 @@ from . import Master, solve_by_column_generation
 
 #: The penalties of the paper's experiments.
 DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-#: The pair that `VotedKernelClassifier` has by default.
+#: The defaults of `VotedKernelClassifier`.
 USUAL_PAIR = (1e-2, 3e-3)
-#: How far a decade down is, if one up is 1.
+#: The distance of a decade down, if a decade up is 1.
 DOWN = 1.5
-#: What a penalty of 0 is taken for where decades are counted.
+#: Stands for a penalty of 0 when decades are counted.
 SMALLEST = 1e-20
 
 
@@ -34,7 +33,7 @@ class Grid:
     Attributes
     ----------
     kernels, centers : arrays of shape (n_terms,)
-        The columns that got a weight anywhere on the grid.
+        The columns that have a weight at any point of the grid.
     weights : array of shape (n_complexity_penalties, n_l1_penalties, n_terms)
     intercepts, objectives, dual_bounds : arrays of shape (n_complexity_penalties, n_l1_penalties)
     n_iter : array of the same shape
@@ -59,23 +58,22 @@ def solve_grid(
     *,
     tol: float,
     max_iter: int | None = None,
-    deadline: float | None = None,
     pass_over_imprecise: bool = False,
     order: Iterable[tuple[int, int]] | None = None,
 ) -> Grid:
     """Solve a problem for every pair of penalties.
 
-    The penalties that ``problem`` has are not used. ``order`` is that of `walk` by default.
-    Pairs beyond the deadline keep the empty vote.
+    The penalties of ``problem`` itself are not used. By default, ``order`` is that of `walk`. Pairs
+    that the deadline leaves unsolved get the empty vote.
 
-    Where double precision fails at a pair, it fails at smaller penalties too, after much longer.
-    ``pass_over_imprecise`` gives these the vote of that pair, without a bound.
+    If double precision fails at a pair, it also fails at smaller penalties, and takes much longer.
+    ``pass_over_imprecise`` skips these and gives them the vote of that pair, without a bound.
     """
     shape = (len(complexity_penalties), len(l1_penalties))
     solutions: dict[tuple[int, int], Solution] = {}
-    master = Master(problem, deadline=deadline)
+    master = Master(problem)
     for i, j in walk(complexity_penalties, l1_penalties) if order is None else order:
-        if deadline is not None and time.perf_counter() >= deadline:
+        if problem.budget.is_late:
             break
         penalties = complexity_penalties[i] * complexities + l1_penalties[j]
         at_point = replace(problem, penalties=penalties)
@@ -91,21 +89,22 @@ def solve_grid(
             solutions[i, j] = _best_vote(at_point, votes)
         else:
             solutions[i, j] = solve_by_column_generation(
-                at_point, tol=tol, max_iter=max_iter, deadline=deadline, master=master
+                at_point, tol=tol, max_iter=max_iter, master=master
             )
     return _as_grid(problem, shape, solutions)
 
 
 def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
-    """Return the best of the votes of other pairs, with nothing proved about it."""
+    """Return the best of the votes from other pairs, without a bound."""
     objectives = [problem.objective(s.terms, problem.decision(s.terms)) for s in votes]
     best = int(np.argmin(objectives))
     nothing = np.zeros(problem.n_rows)
-    return Solution(problem.gram, votes[best].terms, nothing, objectives[best], 0.0, 0, "precision")
+    terms, objective = votes[best].terms, objectives[best]
+    return Solution(problem.columns, terms, nothing, objective, 0.0, 0, "precision")
 
 
 def walk(complexity_penalties: FloatArray, l1_penalties: FloatArray) -> Iterator[tuple[int, int]]:
-    """Go through the grid from large penalties to small, there and back along the rows."""
+    """Yield the pairs from large penalties to small, changing direction after each row."""
     rows = np.argsort(-np.asarray(complexity_penalties), kind="stable")
     columns = np.argsort(-np.asarray(l1_penalties), kind="stable")
     for n_row, i in enumerate(rows):
@@ -116,10 +115,10 @@ def walk(complexity_penalties: FloatArray, l1_penalties: FloatArray) -> Iterator
 def walk_outwards(
     complexity_penalties: FloatArray, l1_penalties: FloatArray
 ) -> list[tuple[int, int]]:
-    """Return the pairs by their distance from the usual one, in decades, the larger ones first.
+    """Return the pairs by their distance in decades from the usual pair, larger penalties first.
 
-    Whatever part of this walk there is time for, it is a sensible search. Smaller penalties take
-    longer, so that a decade down is farther than one up.
+    If time runs out, the pairs solved so far still cover a sensible range. Smaller penalties take
+    longer to solve, so a decade down counts as farther than a decade up.
     """
     decades = np.log10(np.maximum(complexity_penalties, SMALLEST))[:, None]
     l1_decades = np.log10(np.maximum(l1_penalties, SMALLEST))[None, :]
@@ -134,9 +133,9 @@ def _as_grid(
     shape: tuple[int, int],
     solutions: dict[tuple[int, int], Solution],
 ) -> Grid:
-    """Gather the solutions; pairs that time did not suffice for get the empty vote."""
+    """Gather the solutions; pairs that were not solved in time get the empty vote."""
     votes = [solution.terms for solution in solutions.values()]
-    kernels, centers, of_solutions = union_of_terms(votes, problem.gram.n_centers)
+    kernels, centers, of_solutions = union_of_terms(votes, problem.columns.n_centers)
     empty = problem.empty_vote()
     nothing = problem.objective(empty, np.full(problem.n_rows, empty.intercept))
     weights = np.zeros((*shape, len(kernels)))

@@ -1,4 +1,4 @@
-"""The best seen so far, which every solver returns whatever happens to it."""
+"""The best solution so far, which a solver returns whatever stops it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALMOST_SEPARATED = 1e-6
 
 @dataclass(frozen=True)
 class Round:
-    """What a solver tells after each round: its number and the best so far."""
+    """What a solver reports after each round: its number, and the best solution so far."""
 
     n_iter: int
     solution: Solution
@@ -39,7 +39,7 @@ class Incumbent:
         self._keep(terms, self.problem.objective(terms, decision))
         smallest = float((self.problem.y * decision).min())
         if 1 - ALMOST_SEPARATED < smallest < 1:
-            # Every hinge is 0 but for rounding, which a tiny penalty does not forgive: stretch.
+            # Every hinge would be 0 without rounding, which matters if penalties are tiny: stretch.
             factor = (1 + 4 * np.finfo(float).eps) / smallest
             stretched = replace(
                 terms, weights=terms.weights * factor, intercept=terms.intercept * factor
@@ -49,8 +49,8 @@ class Incumbent:
     def offer_scaled(self, terms: Terms, decision: FloatArray) -> None:
         """Keep the best multiple of a vote if that is the best so far.
 
-        A vote of a part of the rows may fit the others worse than no vote does, and yet know more
-        than none: a fraction of it is then better than both.
+        A vote learnt on some of the rows may be worse on the others than no vote at all. A fraction
+        of it may still be better than none.
         """
         price = float(self.problem.penalties[terms.kernels] @ np.abs(terms.weights))
         factor = best_factor(self.problem.y * decision, self.problem.w, price)
@@ -62,24 +62,20 @@ class Incumbent:
             self.terms, self.objective = terms.nonzero(), objective
 
     def offer_dual(self, u: FloatArray, bound: float, terms: Terms | None = None) -> None:
-        """Keep a dual vector (in its box) and the bound it proves if that is the best so far."""
+        """Keep a dual vector (in its box) and its bound if that is the best so far."""
         if bound > self.dual_bound:
             self.dual, self.dual_bound, self.dual_terms = u, bound, terms
 
     def is_optimal(self, tol: float) -> bool:
-        """Whether the gap is within tolerance."""
+        """Whether the gap is within the tolerance."""
         return self.objective - self.dual_bound <= tol * self.objective
 
-    def reason(self, limit: str, tol: float) -> str:
-        """Return why a solver stops that has reached a limit, perhaps with its last step."""
-        return "optimal" if self.is_optimal(tol) else limit
-
     def round(self, n_iter: int) -> Round:
-        """Return the best so far as a report."""
+        """Return a report of the best so far."""
         return Round(n_iter, self.solution(n_iter, "interrupted"))
 
     def verified(self, n_iter: int, stop_reason: str, tol: float) -> Solution:
-        """Return the best so far, its values safe from rounding; never worse than no vote."""
+        """Return the best so far, checked for rounding errors, and never worse than no vote."""
         solution = verify(self.problem, self.solution(n_iter, stop_reason), tol)
         nothing = Incumbent(self.problem)
         if solution.objective > nothing.objective:
@@ -91,7 +87,7 @@ class Incumbent:
     def solution(self, n_iter: int, stop_reason: str) -> Solution:
         """Return the best so far as a solution."""
         return Solution(
-            self.problem.gram,
+            self.problem.columns,
             self.terms,
             self.dual,
             self.objective,
@@ -105,7 +101,7 @@ class Incumbent:
 def best_factor(margins: FloatArray, w: FloatArray, price: float) -> float:
     """Return the c >= 0 that minimises sum_i w_i max(0, 1 - c margins_i) + c price.
 
-    The slope is price - sum_i w_i margins_i at 0, and grows by w_i margins_i where c passes the
+    The slope at c = 0 is price - sum_i w_i margins_i. It grows by w_i margins_i as c passes the
     corner 1 / margins_i of a positive margin.
     """
     order = np.argsort(-margins, kind="stable")

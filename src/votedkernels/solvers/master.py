@@ -1,26 +1,25 @@
 """The master problem of column generation: a pool of columns on the rows near the margin.
 
-In its dual form, the pool's columns are rows of a small LP and the samples its variables:
+In its dual form, the pool's columns are the rows of a small LP, and the samples are its variables:
 
     max  sum_i u_i     s.t.  0 <= u_i <= w_i,   |sum_i u_i y_i K_c(x_i)| <= L_c   for c in the pool
 
-The weights a_c are the duals of its rows. A new column is a new row and a new penalty only
-moves bounds, so the last basis stays a good start.
+The weights a_c are the duals of its rows. A new column adds a row, and a new penalty only moves
+bounds, so the last basis remains a good start.
 
-Samples far from the margin are constants of the LP: u_i = 0 where y_i f(x_i) is clearly above
-1, u_i = w_i where it is clearly below. `Master.solve` frees those that the answer proves
-wrongly fixed and solves again until none is left.
+Samples far from the margin are constants of the LP: u_i = 0 if y_i f(x_i) is clearly above 1, and
+u_i = w_i if it is clearly below. If the solution shows that some were fixed wrongly, `Master.solve`
+frees them and solves again, until none is left.
 
-Scaling: rows are divided by s_c = max |K_c|, and u is counted in units of
-theta = min(mean w, median L_c / s_c). Then matrix entries are at most 1 and all bounds are of
-order 1 or larger, whatever the penalties. Where penalties are so small that u would have to be
-exact to more digits than there are, no method may solve that LP; larger units then give votes
-that are good, if not proved to be.
+Scaling: rows are divided by s_c = max |K_c|, and u is measured in units of
+theta = min(mean w, median L_c / s_c). Then matrix entries are at most 1, and all bounds are of
+order 1 or larger, whatever the penalties. If penalties are so small that u would need more digits
+than double precision has, all methods may fail on this LP. Larger units then yield votes that are
+good, but not proved to be optimal.
 """
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import numpy as np
@@ -31,6 +30,7 @@ from ..problem import Problem, Terms
 from .lp.ladder import solve_lp
 from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram
 from .lp.refinement import solve_basis
+from .pool import ColumnPool, largest_values
 
 COLUMNS_PER_ROUND = 40
 IDLE_ROUNDS = 4
@@ -42,40 +42,26 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
-#: Units that differ by less than this factor are no different.
+#: Units that differ by less than this factor count as equal.
 COARSER = 1e3
 
 
-class Master:
-    """A pool of columns and its restricted LP.
+class Master(ColumnPool):
+    """A pool of columns and its restricted LP."""
 
-    Parameters
-    ----------
-    problem : Problem
-    deadline : float or None
-        Of `time.perf_counter`.
-    """
-
-    def __init__(self, problem: Problem, *, deadline: float | None = None) -> None:
-        self.problem = problem
-        self.deadline = deadline
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
         n = problem.n_rows
-        self.kernels = np.zeros(0, np.intp)
-        self.centers = np.zeros(0, np.intp)
-        self.idle = np.zeros(0, np.intp)  # rounds since a column last had a weight
-        self.member = np.zeros((problem.gram.n_kernels, problem.gram.n_centers), bool)
-        self.scale = np.zeros(0)
         self.column_status = np.full(n, UPPER, np.int8)
         self.row_status = np.zeros(0, np.int8)
         self.balance_status = BASIC  # of the row sum_i u_i y_i = 0, with an intercept
         self.margins = np.zeros(n)
         self.u = problem.w.copy()
         self.settled = False
-        self.coarseness = 0  # which of the units of u is used
-        self.failures: Counter[str] = Counter()  # of LP methods, in a row
-        self.is_cramped = False  # whether memory has kept columns out
-        self._n_variables = min(n, FEWEST_ROWS)  # of the last LP
-        # Values of the pool's columns, shape (n_pool, n_stored), on the rows stored so far.
+        self.coarseness = 0  # index of the unit of u in use
+        self.failures: Counter[str] = Counter()  # successive ones of each LP method
+        self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
+        # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
         self._where = np.full(n, -1, np.intp)
         self._where[self._stored] = np.arange(len(self._stored))
@@ -84,71 +70,65 @@ class Master:
     # -- the pool ----------------------------------------------------------------------
 
     def add_columns(self, kernels: IntArray, centers: IntArray) -> None:
-        """Take columns into the pool; they start without weight."""
-        fresh = ~self.member[kernels, centers]
-        kernels, centers = kernels[fresh], centers[fresh]
-        self.member[kernels, centers] = True
-        values = self.problem.gram.columns(kernels, centers, self._stored).T
+        """Add columns to the pool, without a weight at first."""
+        kernels, centers = self.admit(kernels, centers)
+        values = self.problem.columns.take(kernels, centers, self._stored).T
         self._values = np.concatenate([self._values, values])
-        self.kernels = np.concatenate([self.kernels, kernels])
-        self.centers = np.concatenate([self.centers, centers])
-        self.idle = np.concatenate([self.idle, np.zeros(len(kernels), np.intp)])
+        self.scale = np.concatenate([self.scale, largest_values(values, axis=1)])
         self.row_status = np.concatenate([self.row_status, np.full(len(kernels), BASIC, np.int8)])
-        largest = np.abs(values).max(axis=1, initial=0.0)
-        self.scale = np.concatenate([self.scale, np.where(largest > 0, largest, 1.0)])
+
+    def add_heaviest(self, terms: Terms) -> None:
+        """Add the columns of a vote, or those with the largest weights if room is scarce."""
+        heaviest = np.argsort(-np.abs(terms.weights), kind="stable")[: self.room]
+        chosen = np.sort(heaviest)
+        self.add_columns(terms.kernels[chosen], terms.centers[chosen])
+
+    def go_on_with(self, problem: Problem) -> None:
+        """Continue with the same problem at other penalties, or within another budget."""
+        self.problem, self.is_cramped = problem, False
 
     def add_worst(self, excess: FloatArray, tol: float, candidates: IntArray | None = None) -> bool:
-        """Take in the columns that violate most, one kernel a centre for variety.
+        """Add the worst violated columns; return False if there are none outside, or no room.
 
-        ``excess`` has a column for each centre, or for each of the ``candidates``. False when
-        no column outside the pool is violated.
+        ``excess`` is as in `worst_outside`.
         """
-        if candidates is None:
-            candidates = np.arange(excess.shape[1])
-        excess = np.where(self.member[:, candidates], 0.0, excess)
-        kernels = excess.argmax(axis=0)
-        worst = excess[kernels, np.arange(len(candidates))]
-        order = np.argsort(-worst, kind="stable")[:COLUMNS_PER_ROUND]
-        order = order[worst[order] > 1 + 0.1 * min(tol, 1e-6)]
-        if len(order) == 0:
+        kernels, centers, worst = self.worst_outside(excess, tol, COLUMNS_PER_ROUND, candidates)
+        if len(worst) == 0:
             return False
-        self.settled = bool(worst[order[0]] < SETTLED_EXCESS)
+        self.settled = bool(worst[0] < SETTLED_EXCESS)
         if len(self.kernels) > CROWDED_POOL:
             self.drop_idle_columns(IDLE_ROUNDS)
-        if len(order) > self.room:
+        if len(worst) > self.room:
             self.is_cramped = True
-            self.drop_idle_columns(1)  # which are without weight now
-            order = order[: self.room]
-        self.add_columns(kernels[order], candidates[order])
-        return len(order) > 0
+            self.drop_idle_columns(1)  # those without a weight now
+        room = self.room
+        self.add_columns(kernels[:room], centers[:room])
+        return room > 0
 
     @property
     def room(self) -> int:
         """How many more columns fit in memory.
 
-        An LP of q columns takes twice their values on the rows stored, four times those on its own
-        rows, and four squares of side q. Blocks of kernel values are not needed meanwhile.
+        An LP of q columns needs memory for their values: twice on the stored rows and four times on
+        its own rows. It also needs four square matrices of side q. Blocks of kernel values are not
+        in use at that time.
         """
-        gram = self.problem.gram
+        budget = self.problem.budget
         half = (2 * len(self._stored) + 4 * self._n_variables) / 8
-        most = (half**2 + (gram.memory_left + gram.block_memory) / 32) ** 0.5 - half
+        most = (half**2 + (budget.memory + budget.block_memory) / 32) ** 0.5 - half
         return max(0, int(most) - len(self.kernels))
 
     def drop_idle_columns(self, rounds: int) -> None:
-        """Forget columns that had no weight for so many rounds (never one twice)."""
-        keep = (self.idle < rounds) | (self.row_status != BASIC)
-        if keep.all():
-            return
-        self.member[self.kernels[~keep], self.centers[~keep]] = False
-        self.kernels, self.centers = self.kernels[keep], self.centers[keep]
-        self.idle, self.scale = self.idle[keep], self.scale[keep]
-        self.row_status, self._values = self.row_status[keep], self._values[keep]
+        """Drop columns that have had no weight for ``rounds`` rounds."""
+        idle = (self.idle >= rounds) & (self.row_status == BASIC)
+        self.dismiss(idle)
+        self.row_status, self._values = self.row_status[~idle], self._values[~idle]
 
     def _columns_on(self, rows: IntArray) -> FloatArray:
         """Return the pool's columns on some rows, shape (n_pool, n_rows)."""
         missing = rows[self._where[rows] < 0]
         if len(missing):
-            values = self.problem.gram.columns(self.kernels, self.centers, missing).T
+            values = self.problem.columns.take(self.kernels, self.centers, missing).T
             self._where[missing] = len(self._stored) + np.arange(len(missing))
             self._stored = np.concatenate([self._stored, missing])
             self._values = np.concatenate([self._values, values], axis=1)
@@ -167,17 +147,17 @@ class Master:
     # -- the restricted LP -------------------------------------------------------------
 
     def solve(self) -> tuple[Terms, FloatArray, FloatArray] | None:
-        """Return (terms, u, decision) optimal for the pool; None when no LP was solved."""
+        """Return (terms, u, decision) that are optimal on the pool; None if no LP was solved."""
         problem = self.problem
         free, high = self._choose_rows()
         self._forget_rows(free)
-        # what the samples fixed at u = w add to the pool's rows
+        # What the samples fixed at u = w add to the rows of the LP.
         fixed = np.where(high, problem.y * problem.w, 0.0)
-        offset = problem.gram.sums(fixed, self.kernels, self.centers)
+        offset = problem.columns.sums(fixed, self.kernels, self.centers)
         while True:
             answer = self._solve_restricted(free, high, offset)
             if answer is None:
-                if not high.any() or self._out_of_time():
+                if not high.any() or problem.budget.is_late:
                     return None
                 freed = self._nearest(high, 2 * int(free.sum()))  # wrongly fixed: infeasible
             else:
@@ -187,28 +167,25 @@ class Master:
                 freed = ~free & np.where(
                     high, self.margins > 1 + MARGIN_SLACK, self.margins < 1 - MARGIN_SLACK
                 )
-                if not freed.any() or self._out_of_time():
+                if not freed.any() or problem.budget.is_late:
                     break
             lost = np.flatnonzero(freed & high)
             offset = offset - self._columns_on(lost) @ (problem.y * problem.w)[lost]
             free, high = free | freed, high & ~freed
         self.u = u
-        self.idle = np.where(terms.weights != 0, 0, self.idle + 1)
+        self.note_weights(terms.weights)
         return terms, u, decision
 
     def start_from(self, decision: FloatArray) -> None:
-        """Take a vote's values at the rows as a first guess of which samples are where."""
+        """Use a vote's values to guess on which side of the margin each sample is."""
         self.margins = self.problem.y * decision
         inside = self.margins < 1
         self.u = np.where(inside, self.problem.w, 0.0)
         self.column_status = np.where(inside, UPPER, LOWER).astype(np.int8)
         self.settled = True
 
-    def _out_of_time(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
-
     def _choose_rows(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return masks of the rows that are variables and of those fixed at u = w."""
+        """Return masks of the rows that are variables and of those that are fixed at u = w."""
         n = self.problem.n_rows
         inside = self.margins < 1
         basic = self.column_status == BASIC
@@ -220,7 +197,7 @@ class Master:
         return near | basic, high
 
     def _nearest(self, among: NDArray[np.bool_], n_near: int) -> NDArray[np.bool_]:
-        """Return the mask of the rows nearest to the margin among some."""
+        """Return a mask of the ``n_near`` rows among some that are nearest to the margin."""
         rows = np.flatnonzero(among)
         if n_near >= len(rows):
             return among.copy()
@@ -230,7 +207,7 @@ class Master:
         return near
 
     def _forget_rows(self, keep: NDArray[np.bool_]) -> None:
-        """Drop stored values of rows that are no longer needed, where they are many."""
+        """Drop the stored values of rows that are no longer needed, if there are many."""
         if self.problem.n_rows <= STORE_ALL_ROWS or len(self._stored) < 2 * keep.sum():
             return
         kept = keep[self._stored]
@@ -249,14 +226,14 @@ class Master:
             result = solve_lp(
                 lp,
                 basis=basis,
-                deadline=self.deadline,
+                deadline=problem.budget.deadline,
                 may_be_infeasible=len(fixed) > 0,
-                compiled=problem.gram.is_compiled,
+                compiled=problem.budget.compiled,
                 failures=self.failures,
             )
             if result is not None:
                 break
-            if len(fixed) or self.coarseness + 1 >= len(units) or self._out_of_time():
+            if len(fixed) or self.coarseness + 1 >= len(units) or problem.budget.is_late:
                 return None
             self.coarseness += 1
             self.failures.clear()
@@ -277,7 +254,7 @@ class Master:
     def _program(
         self, rows: IntArray, fixed: IntArray, offset: FloatArray, unit: float
     ) -> tuple[LinearProgram, Basis]:
-        """Return the LP with u in some unit, and the last basis."""
+        """Return the LP with u in the given unit, and the last basis."""
         problem, row_scale, row_status = self.problem, self.scale * unit, self.row_status
         penalties = problem.penalties[self.kernels]
         matrix = self._columns_on(rows) * problem.y[rows] / self.scale[:, None]
@@ -292,7 +269,7 @@ class Master:
         return lp, Basis(self.column_status[rows], row_status)
 
     def _units(self, rows: IntArray) -> list[float]:
-        """Return units of u, the one that is best for the gap first."""
+        """Return units for u, starting with the one that yields the smallest gap."""
         coarse = float(self.problem.w[rows].mean())
         penalties = self.problem.penalties[self.kernels]
         relative = (penalties / self.scale)[penalties > 0]

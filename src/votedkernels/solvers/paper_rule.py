@@ -1,4 +1,4 @@
-"""The paper's coordinate descent (its Appendix C), to the letter.
+"""The paper's coordinate descent (Appendix C), to the letter.
 
 Each round moves one weight: the one whose subgradient
 
@@ -7,32 +7,30 @@ Each round moves one weight: the one whose subgradient
                -c_kj + sign(c_kj) L_k             otherwise,
     c_kj = sum over i with y_i f(x_i) < 1 of w_i y_i K_k(x_i, c_j)
 
-is largest in absolute value, to where F is smallest along it (an exact search over the
-breakpoints). Where that is where it stands, the rule has come to its end. At a margin of exactly
-1, which the paper leaves open, a sample counts as settled: strictly less than 1, as printed. The
-y_j that the printed phi lacks only flips signs.
+is largest in absolute value. An exact search over the breakpoints moves this weight to where F is
+smallest. If the weight is already there, the rule stops. The paper leaves open what happens at a
+margin of exactly 1. Its inequality y_i f(x_i) < 1 is strict, so here such a sample counts as
+settled. The y_j that is missing in the printed phi only flips signs.
 
-The hinge is neither smooth nor separable, so that a point where no single weight improves F need
-not be a minimum: the rule **stalls**, often far from the optimum. It is here to be looked at; the
-solution says ``stop_reason="stalled"`` and carries its true gap.
+The hinge is neither smooth nor separable, so a point where no single weight improves F need not be
+a minimum: the rule **stalls**, often far from the optimum. It is included for study. The solution
+has ``stop_reason="stalled"`` and reports its true gap.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from itertools import count
 
 import numpy as np
 
-from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels.base import FloatArray
 from ..problem import Problem, Solution, Terms
-from .incumbent import Incumbent, Round
+from .incumbent import Round
+from .rounds import Rounds
 
-#: A step that lowers F by less is none (F is 1 at the start).
+#: A step that lowers F by less than this does not count (F is 1 at the start).
 SMALLEST_GAIN = 1e-12
-#: A line search ends with a margin of 1; rounding must not make it less.
+#: A line search ends at a margin of 1; rounding must not make it count as less.
 ROUNDING = 1e-12
 
 
@@ -41,49 +39,41 @@ def solve_by_paper_rule(
     *,
     tol: float,
     max_iter: int | None = None,
-    deadline: float | None = None,
     start: Terms | None = None,
     on_round: Callable[[Round], bool] | None = None,
 ) -> Solution:
     """Follow the rule until no weight improves F; ``start`` is not used."""
-    best = Incumbent(problem)
-    n_iter = 0
-    weights = np.zeros((problem.gram.n_kernels, problem.gram.n_centers))
-    margins = problem.y * problem.empty_vote().intercept
+    del start
+    rounds = Rounds(problem, tol=tol, max_iter=max_iter, on_round=on_round)
+    return rounds.run(lambda: _follow_rule(rounds))
+
+
+def _follow_rule(rounds: Rounds) -> str:
+    problem, best = rounds.problem, rounds.best
+    weights = np.zeros((problem.columns.n_kernels, problem.columns.n_centers))
     intercept = problem.empty_vote().intercept
-    try:
-        for n_iter in count(1):
-            u = np.where(margins < 1 - ROUNDING, problem.w, 0.0)
-            correlation = problem.correlate(u)
-            feasible = problem.feasible_box(u)
-            of_feasible = problem.correlate(feasible) if intercept else correlation
-            best.offer_dual(feasible, problem.dual_value(feasible, of_feasible))
-            if on_round is not None and on_round(best.round(n_iter)):
-                return best.verified(n_iter, "interrupted", tol)
-            if best.is_optimal(tol):
-                return best.verified(n_iter, "optimal", tol)
-            if max_iter is not None and n_iter >= max_iter:
-                return best.verified(n_iter, "max-iter", tol)
-            if deadline is not None and time.perf_counter() >= deadline:
-                break
-            slopes = subgradients(weights, correlation, problem)
-            k, j = divmod(int(np.abs(slopes).argmax()), slopes.shape[1])
-            column = problem.y * problem.gram.columns(np.array([k]), np.array([j]))[:, 0]
-            step = best_step(
-                margins, column, problem.w, float(weights[k, j]), float(problem.penalties[k])
-            )
-            if gain(step, margins, column, problem, float(weights[k, j]), k) == 0:
-                return best.verified(n_iter, "stalled", tol)
-            weights[k, j] += step
-            margins = margins + step * column
-            kernels, centers = np.nonzero(weights)
-            terms = Terms(kernels, centers, weights[kernels, centers], intercept)
-            best.offer_vote(terms, problem.y * margins)
-    except KeyboardInterrupt:
-        raise SolverInterrupted(best.verified(n_iter, "interrupted", tol)) from None
-    except OutOfTime:
-        pass
-    return best.verified(n_iter, "time-limit", tol)
+    margins = problem.y * intercept
+    while True:
+        rounds.begin()
+        u = np.where(margins < 1 - ROUNDING, problem.w, 0.0)
+        correlation = problem.correlate(u)
+        feasible = problem.into_box(u)
+        of_feasible = problem.correlate(feasible) if intercept else correlation
+        best.offer_dual(feasible, problem.dual_value(feasible, of_feasible))
+        rounds.bounded()
+        slopes = subgradients(weights, correlation, problem)
+        k, j = divmod(int(np.abs(slopes).argmax()), slopes.shape[1])
+        column = problem.y * problem.columns.take(np.array([k]), np.array([j]))[:, 0]
+        weight, penalty = float(weights[k, j]), float(problem.penalties[k])
+        step = best_step(margins, column, problem.w, weight, penalty)
+        if gain(step, margins, column, problem, weight, k) == 0:
+            return "stalled"
+        weights[k, j] += step
+        margins = margins + step * column
+        kernels, centers = np.nonzero(weights)
+        terms = Terms(kernels, centers, weights[kernels, centers], intercept)
+        best.offer_vote(terms, problem.y * margins)
+        rounds.moved()
 
 
 def subgradients(weights: FloatArray, correlation: FloatArray, problem: Problem) -> FloatArray:
@@ -97,7 +87,7 @@ def subgradients(weights: FloatArray, correlation: FloatArray, problem: Problem)
 def gain(
     step: float, margins: FloatArray, column: FloatArray, problem: Problem, weight: float, k: int
 ) -> float:
-    """Return by how much a step lowers F, 0 where that is rounding."""
+    """Return by how much a step lowers F; 0 if that is only rounding."""
     before, after = np.maximum(0.0, 1 - margins), np.maximum(0.0, 1 - margins - step * column)
     lower = float(problem.w @ (before - after))
     lower += float(problem.penalties[k]) * (abs(weight) - abs(weight + step))
@@ -109,14 +99,14 @@ def best_step(
 ) -> float:
     """Return the step eta that minimises F along one weight.
 
-    F is convex and piecewise linear in eta: its slope changes by w_i |z_i| where sample i
-    reaches margin 1, and by 2 L where the weight passes 0.
+    F is convex and piecewise linear in eta. Its slope changes by w_i |z_i| where sample i reaches a
+    margin of 1, and by 2 L where the weight passes 0.
     """
     moved = column != 0
     z = column[moved]
     points = np.append((1.0 - margins[moved]) / z, -weight)
     jumps = np.append(w[moved] * np.abs(z), 2.0 * penalty)
-    # To the far left, samples with z > 0 are within the margin, and the weight is negative.
+    # On the far left, samples with z > 0 are within the margin, and the weight is negative.
     slope = -penalty - float((w[moved] * np.maximum(z, 0.0)).sum())
     order = np.argsort(points, kind="stable")
     after = slope + np.cumsum(jumps[order])

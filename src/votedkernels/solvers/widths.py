@@ -1,17 +1,19 @@
-"""Pricing a continuum of Gaussian widths, by branch and bound.
+"""Pricing all Gaussian widths in a range, by branch and bound.
 
 With t = log gamma and the base d_ij = unit ||x_i - c_j||^2, the correlation of a dual vector u
 with the column of width gamma and centre c_j is
 
     v_j(t) = sum_i u_i y_i exp(-e^t d_ij),     |v_j''(t)| <= C = 0.309 sum_i u_i,
 
-whatever the data: (z^2 - z) e^-z is largest at z = (3 + sqrt 5) / 2. On a cell [a, b] therefore
+whatever the data, because (z^2 - z) e^-z is largest at z = (3 + sqrt 5) / 2. So on a cell [a, b]
 
     |v_j(t)| <= max(|v_j(a)|, |v_j(b)|) + C (b - a)^2 / 8.
 
-The penalty L is linear in t between knots, and cells do not reach across knots, so that its
-smallest value on a cell is at an end. Cells whose bound on |v| / L exceeds what is to be proved
-are halved until it does not, or until a value itself exceeds it.
+The penalty L is linear in t between knots, and no cell contains a knot in its interior, so the
+smallest L on a cell is at one of its ends. Cells whose bound on |v| / L exceeds the target are
+halved until the bound no longer does, or until a value itself exceeds the target. Violations are
+then refined by golden-section search (Kiefer, Sequential minimax search for a maximum, Proceedings
+of the American Mathematical Society 4, 1953).
 """
 
 from __future__ import annotations
@@ -30,23 +32,24 @@ from ..problem import Problem
 _Z = (3 + math.sqrt(5)) / 2
 CURVATURE = (_Z * _Z - _Z) * math.exp(-_Z) * (1 + 1e-12)
 FIRST_CELL = 0.25
-#: Where a violation is known, cells are halved so often at least to find the others too.
+#: Once a violation is known, cells are still halved this many times to find others.
 FEWEST_LEVELS = 3
 MAX_LEVELS = 40
 PAIRS_AT_ONCE = 1024
-#: Widths that are priced in one pass; between passes the deadline is looked at.
+#: Widths priced in one pass; the deadline is checked between passes.
 NODES_AT_ONCE = 128
 GOLDEN = (math.sqrt(5) - 1) / 2
 GOLDEN_STEPS = 30
-#: Rounding errors of a sum, in units of the last place.
+#: Rounding error of a sum, in units in the last place.
 ULPS = 100
 
 
 @dataclass(frozen=True)
 class WidthPrices:
-    """A proved bound on |v| / L over all widths and centres, and where it exceeds 1.
+    """A proved bound on |v| / L over all widths and centres, and where |v| / L exceeds 1.
 
-    ``gammas`` and ``centers`` are the largest violations found, best first, one a centre.
+    ``gammas`` and ``centers`` locate the largest violations found, at most one per centre, in
+    descending order.
     """
 
     excess: float
@@ -55,7 +58,7 @@ class WidthPrices:
 
 
 def price_widths(problem: Problem, u: FloatArray, target: float, most: int) -> WidthPrices:
-    """Bound |v| / L over the continuum, by ``target`` if that is true."""
+    """Bound |v| / L over all widths, closely enough to tell whether ``target`` is a bound."""
     pricer = _Pricer(problem, u)
     cells = pricer.first_cells()
     settled, found = 0.0, [pricer.best_ends(cells)]
@@ -78,7 +81,7 @@ def price_widths(problem: Problem, u: FloatArray, target: float, most: int) -> W
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells [a, b] of t, each of one centre, with |v| at both ends."""
+    """Cells [a, b] of t, each for one centre, with |v| at both ends."""
 
     centers: IntArray
     a: FloatArray
@@ -107,7 +110,7 @@ class _Samples:
         )
 
     def best(self, most: int, above: float) -> _Samples:
-        """Return the largest values above a limit, one a centre."""
+        """Return the ``most`` largest values above a limit, at most one per centre."""
         order = np.argsort(-self.values, kind="stable")
         order = order[self.values[order] > above]
         _, first = np.unique(self.centers[order], return_index=True)
@@ -116,10 +119,10 @@ class _Samples:
 
 
 class _Pricer:
-    """Values of v at any t and centre, for one dual vector."""
+    """Computes v for any t and centre, for one dual vector."""
 
     def __init__(self, problem: Problem, u: FloatArray) -> None:
-        family = continuous_family(problem.gram.families)
+        family = continuous_family(problem.columns.families)
         assert family is not None
         assert problem.continuum is not None
         self.problem, self.family, self.continuum = problem, family, problem.continuum
@@ -129,7 +132,7 @@ class _Pricer:
         self.ends = math.log(family.low), math.log(family.high)
 
     def first_cells(self) -> _Cells:
-        """Return cells of moderate width over the whole range, for all centres: one pass."""
+        """Return cells of moderate width over the whole range, for all centres."""
         knots = np.log(self.continuum.knots)
         parts = [
             np.linspace(a, b, max(1, math.ceil((b - a) / FIRST_CELL)), endpoint=False)
@@ -151,13 +154,13 @@ class _Pricer:
         )
 
     def _correlation(self, t: FloatArray) -> FloatArray:
-        """Return |v| of all centres at some t, shape (n_t, n_centers): one pass."""
+        """Return |v| of all centres at some t, shape (n_t, n_centers), in one pass."""
         family = self.family.with_widths(np.exp(t))
-        gram = self.problem.gram.with_last(family, alone=True)
-        return np.abs(gram.correlate(self.signed))
+        columns = self.problem.columns.at_hand().with_last(family, alone=True)
+        return np.abs(columns.correlate(self.signed))
 
     def bounds(self, cells: _Cells) -> FloatArray:
-        """Return the bound on |v| / L on each cell."""
+        """Return the bound on |v| / L for each cell."""
         largest = np.maximum(cells.at_a, cells.at_b)
         largest = largest + self.curvature * (cells.b - cells.a) ** 2 / 8
         return np.asarray(largest / np.minimum(self.penalties(cells.a), self.penalties(cells.b)))
@@ -176,7 +179,7 @@ class _Pricer:
         )
 
     def best_ends(self, cells: _Cells) -> _Samples:
-        """Return the ends of cells where |v| / L exceeds 1."""
+        """Return the better end of each cell, if |v| / L exceeds 1 there."""
         at_a, at_b = cells.at_a / self.penalties(cells.a), cells.at_b / self.penalties(cells.b)
         left = at_a >= at_b
         values = np.where(left, at_a, at_b)
@@ -186,17 +189,18 @@ class _Pricer:
         )
 
     def penalties(self, t: FloatArray) -> FloatArray:
-        """Return L."""
+        """Return the penalties L at some t."""
         return self.continuum.penalties_at(np.exp(t))
 
     def values(self, centers: IntArray, t: FloatArray) -> FloatArray:
-        """Return v at pairs of a centre and a t."""
+        """Return v at some pairs of a centre and a t."""
         out = np.empty(len(t))
-        rows = take_rows(self.problem.gram.X, self.active)
+        columns = self.problem.columns.at_hand()
+        rows = take_rows(columns.X, self.active)
         for part in blocks(len(t), PAIRS_AT_ONCE):
-            self.problem.gram.check_time()
+            columns.budget.check_time()
             used, positions = np.unique(centers[part], return_inverse=True)
-            base = self.family.base(rows, take_rows(self.problem.gram.centers, used))
+            base = self.family.base(rows, take_rows(columns.centers, used))
             exponents = np.take(base, positions, axis=1)
             with np.errstate(over="ignore"):
                 exponents *= -np.exp(t[part])
@@ -204,7 +208,7 @@ class _Pricer:
         return out
 
     def refined(self, samples: _Samples, radius: float) -> FloatArray:
-        """Return the t near each sample where |v| / L is largest, by golden sections."""
+        """Return the t near each sample where |v| / L is largest, by golden-section search."""
 
         def ratio(t: FloatArray) -> FloatArray:
             return np.asarray(np.abs(self.values(samples.centers, t)) / self.penalties(t))
@@ -221,5 +225,5 @@ class _Pricer:
             at_left, at_right = np.where(up, at_right, at_new), np.where(up, at_new, at_left)
             left, right = new_left, new_right
         middle = 0.5 * (a + b)
-        # The sample itself, where the search has lost it to another hill.
+        # Keep the sample itself if the search has ended at a lower peak.
         return np.where(ratio(middle) >= samples.values, middle, samples.t)

@@ -5,7 +5,7 @@ import pytest
 from support.problems import assert_optimal, random_lp, reference
 
 from votedkernels.exceptions import Infeasible
-from votedkernels.solvers.lp import dense_simplex
+from votedkernels.solvers.lp import dense_simplex, plain_pivots, tableau
 from votedkernels.solvers.lp.dense_simplex import solve_dense
 from votedkernels.solvers.lp.linear_program import BASIC, LinearProgram
 from votedkernels.solvers.lp.refinement import solve_basis
@@ -77,7 +77,7 @@ def test_compiled_pivots_share_the_constants():
     # Written twice: numba's cache on disk would not notice a constant imported from elsewhere.
     pivots = pytest.importorskip("votedkernels.solvers.lp.pivots")
     for name in ("PIVOT", "TIE", "GOING", "FEASIBLE", "STUCK"):
-        assert getattr(pivots, name) == getattr(dense_simplex, name)
+        assert getattr(pivots, name) == getattr(plain_pivots, name)
 
 
 def assert_state_is_that_of_its_basis(simplex):
@@ -85,17 +85,17 @@ def assert_state_is_that_of_its_basis(simplex):
     fresh = dense_simplex._DenseSimplex(simplex.lp, None)
     fresh.B, fresh.S = simplex.B.copy(), simplex.S.copy()
     fresh.refactor()
-    n, S, B = simplex.n, simplex.S, simplex.B
+    n, S, B, t = simplex.n, simplex.S, simplex.B, simplex.tableau
     assert n == len(S) == len(B) == fresh.n
 
     def agree(name, here=slice(None), there=None):
         there = here if there is None else there
-        actual, expected = getattr(simplex, name)[here], getattr(fresh, name)[there]
+        actual, expected = getattr(t, name)[here], getattr(fresh.tableau, name)[there]
         np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-9, err_msg=name)
 
     basic = slice(0, n)
     rows, fresh_rows = slice(simplex.capacity, None), slice(fresh.capacity, None)
-    for name in ("in_basis", "at_bound", "dual", "reduced", "x", "g", "row_width"):
+    for name in ("in_basis", "at_bound", "dual", "reduced", "x", "g"):
         agree(name)
     for name in ("basic_columns", "bound_rows", "A_bound", "values", "slot_lower", "slot_upper"):
         agree(name, basic)
@@ -103,19 +103,19 @@ def assert_state_is_that_of_its_basis(simplex):
         agree(name, rows, fresh_rows)
     agree("Q", (basic, basic))
     agree("Q", (rows, basic), (fresh_rows, basic))
-    assert not simplex.Q[n : simplex.capacity].any()
-    assert not simplex.Q[:, n:].any()
-    free = ~simplex.at_bound
+    assert not t.Q[n : simplex.capacity].any()
+    assert not t.Q[:, n:].any()
+    free = ~t.at_bound
     agree("slot_tolerance", basic)
     np.testing.assert_allclose(
-        simplex.slot_tolerance[rows][free], fresh.slot_tolerance[fresh_rows][free]
+        t.slot_tolerance[rows][free], fresh.tableau.slot_tolerance[fresh_rows][free]
     )
-    assert (simplex.slot_upper[n : simplex.capacity] == np.inf).all()
-    assert (simplex.slot_lower[n : simplex.capacity] == -np.inf).all()
+    assert (t.slot_upper[n : simplex.capacity] == np.inf).all()
+    assert (t.slot_lower[n : simplex.capacity] == -np.inf).all()
     agree("z_bound", S)
     agree("row_side", S)
-    agree("side", ~simplex.in_basis)
-    assert not simplex.row_side[simplex.row_width == 0].any()  # an equation stays
+    agree("side", ~t.in_basis)
+    assert not t.row_side[simplex.program.row_width == 0].any()  # an equation stays
 
 
 @pytest.mark.parametrize("seed", [3 * seed + 1 for seed in range(12)])
@@ -128,7 +128,7 @@ def test_every_pivot_leaves_the_state_of_its_basis(seed, compiled):
     simplex.refactor()
     assert_state_is_that_of_its_basis(simplex)
     for _ in range(60):
-        outcome, done = simplex._run_compiled(1) if compiled else simplex.step()
+        outcome, done = simplex.run(1, compiled=compiled)
         assert_state_is_that_of_its_basis(simplex)
         if done == 0:
             break
@@ -185,9 +185,9 @@ def test_errors_of_updates_are_seen(spoil):
     simplex.advance(100, None)
     assert simplex.is_accurate()
     if spoil == "values":
-        simplex.values[0] += 1e-9
+        simplex.tableau.values[0] += 1e-9
     else:
-        simplex.dual[simplex.S[0]] += 1e-9
+        simplex.tableau.dual[simplex.S[0]] += 1e-9
     assert not simplex.is_accurate()
 
 
@@ -218,5 +218,5 @@ def test_a_program_of_many_rows_grows_beyond_its_first_table(solve):
     matrix = random.standard_normal((150, 200))
     lp = LinearProgram(np.ones(200), np.ones(200), matrix, np.full(150, -0.5), np.full(150, 0.5))
     result = solve(lp)
-    assert (result.basis.columns == BASIC).sum() > dense_simplex.ROOM
+    assert (result.basis.columns == BASIC).sum() > tableau.ROOM
     assert_optimal(lp, result, reference(lp))

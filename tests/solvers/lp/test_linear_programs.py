@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from support.problems import assert_optimal, make_problem, random_lp, reference
 
+from votedkernels._system.budget import Budget
 from votedkernels.exceptions import Infeasible, OutOfTime
-from votedkernels.solvers import check_memory_of_full_lp, full_lp, solve_by_full_lp
+from votedkernels.solvers import full_lp, solve_by_full_lp
+from votedkernels.solvers.full_lp import check_memory_of_full_lp
 from votedkernels.solvers.lp import highs as _highs
 from votedkernels.solvers.lp import ladder as lp
 from votedkernels.solvers.lp.linear_program import BASIC, Basis, LinearProgram
@@ -285,7 +287,7 @@ def test_the_whole_lp_is_one_round_however_it_ends(monkeypatch, fit_intercept):
     solution = solve_by_full_lp(problem, tol=1e-6, on_round=rounds.append)
     assert (solution.stop_reason, solution.n_iter) == ("optimal", 1)
     assert [state.n_iter for state in rounds] == [1]
-    solution = solve_by_full_lp(problem, tol=1e-6, deadline=0.0)
+    solution = solve_by_full_lp(problem.within(Budget(0.0)), tol=1e-6)
     assert (solution.stop_reason, solution.n_iter) == ("time-limit", 1)
     monkeypatch.setattr(full_lp, "solve_highs", lambda *args, **kwargs: None)
     solution = solve_by_full_lp(problem, tol=1e-6)

@@ -1,1 +1,1 @@
-"""Small linear programs: their form, the methods that solve them, and the ladder of these."""
+"""Small linear programs: their form, the methods that solve them, and the order of the methods."""

@@ -1,7 +1,9 @@
-"""Linear programs for HiGHS. The only importer of highspy.
+"""Linear programs solved by HiGHS. Only this module imports highspy.
 
-Every call makes a fresh HiGHS object and hands it the last basis: hot restarts of a kept object
-return wrong statuses at times. Runs are cut into slices so that Ctrl-C and deadlines are seen.
+HiGHS is the solver of Huangfu and Hall (Parallelizing the dual revised simplex method,
+Mathematical Programming Computation 10, 2018). Each call creates a new HiGHS object and gives it
+the last basis, because hot restarts of an existing object sometimes return wrong statuses. Runs are
+cut into slices, so that Ctrl-C and deadlines are noticed.
 """
 
 from __future__ import annotations
@@ -33,9 +35,9 @@ def solve_highs(
 ) -> LPResult | None:
     """Solve a linear program by HiGHS until ``end`` (of `time.perf_counter`).
 
-    None unless HiGHS says Optimal and gives finite numbers; raises `Infeasible` at its word.
-    ``strategy`` 1 is the dual simplex, 4 the primal; ``rescale`` lets HiGHS scale the matrix,
-    which callers have done already.
+    Returns None unless HiGHS reports an optimum with finite numbers; raises `Infeasible` if HiGHS
+    does. ``strategy`` 1 is the dual simplex, 4 the primal. ``rescale`` lets HiGHS scale the matrix,
+    although callers have already done so.
     """
     highs = _load(lp)
     highs.setOptionValue("solver", solver)
@@ -47,7 +49,7 @@ def solve_highs(
         start.col_status = [_FROM_INT[s] for s in basis.columns.tolist()]
         start.row_status = [_FROM_INT[s] for s in basis.rows.tolist()]
         start.valid = True
-        start.alien = False  # built here, of full size: no need to check it by factoring
+        start.alien = False  # we built it, at full size: HiGHS need not check it by a factorisation
         if highs.setBasis(start) != highspy.HighsStatus.kOk:
             return None
     status = _run_in_slices(highs, solver, end)
@@ -59,24 +61,24 @@ def solve_highs(
 
 
 def _run_in_slices(highs: Any, solver: str, end: float) -> Any:
-    """Run until done or ``end``; between slices Python sees signals."""
+    """Run until done or ``end``; Python handles signals between slices."""
     piece = SLICE_SECONDS
     while True:
         remaining = end - time.perf_counter()
         if remaining <= 0:
             return highspy.HighsModelStatus.kTimeLimit
-        # A slice of the interior point method cannot be resumed.
+        # The interior point method cannot be resumed after a slice.
         slice_end = remaining if solver == "ipm" else min(piece, remaining)
         highs.setOptionValue("time_limit", highs.getRunTime() + slice_end)
         try:
             highs.run()
-        except Exception:  # whatever it throws, another method is tried
+        except Exception:  # whatever it raises, another method is tried
             return highspy.HighsModelStatus.kSolveError
         status = highs.getModelStatus()
         if status != highspy.HighsModelStatus.kTimeLimit:
             return status
         if highs.getInfo().simplex_iteration_count <= 0:
-            piece *= 2  # too short even to set the method up
+            piece *= 2  # too short even to set up the method
 
 
 def _load(lp: LinearProgram) -> Any:
@@ -88,7 +90,7 @@ def _load(lp: LinearProgram) -> Any:
     highs.setOptionValue("primal_feasibility_tolerance", FEASIBILITY)
     highs.setOptionValue("dual_feasibility_tolerance", FEASIBILITY)
     value = np.ascontiguousarray(lp.matrix).ravel()
-    # The array form of passModel: attribute by attribute it copies through Python lists.
+    # The array form of passModel: setting single attributes would copy through Python lists.
     highs.passModel(
         n_cols,
         n_rows,

@@ -1,9 +1,9 @@
-"""Solving a master LP: a ladder of methods, each with its own limit.
+"""Solving a master LP: a ladder of methods, each with its own time limit.
 
-Our dense dual simplex and HiGHS check each other's failures: whichever is the better bet for
-the size goes first, and any breakdown, wrong status or delay hands the LP to the next rung.
-None of them is believed: the gap is recomputed from the data by whoever calls. Rungs that failed
-on some LPs of a kind in a row come last on the next.
+Our dense dual simplex and HiGHS back each other up. The one that is usually faster at the LP's size
+goes first; any breakdown, wrong status or delay passes the LP to the next rung. No result is
+trusted: callers recompute the gap from the data. Rungs that repeatedly failed on LPs of the same
+kind are tried last.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .dense_simplex import solve_dense
 from .highs import solve_highs
 from .linear_program import Basis, LinearProgram, LPResult
 
-#: With fewer rows, HiGHS's pivots in C are cheaper than ours in NumPy.
+#: With fewer rows, HiGHS's compiled pivots are faster than ours in NumPy.
 DENSE_ROWS = 150
-#: No rung gets less time than this, nor more than that when it starts from a basis, or cold.
+#: The least time of a rung, and the most if it starts from a basis (hot) or without one (cold).
 LEAST_SECONDS = 5.0
 HOT_SECONDS = 10.0
 COLD_SECONDS = 120.0
-#: A healthy solve needs about as many pivots as there are rows and columns, and each touches
-#: every entry about once. Ten times that many nanoseconds, and it is lost.
+#: A normal solve needs about one pivot per row and column, each of which touches every entry about
+#: once, in about a nanosecond. A rung that takes ten times as long has failed.
 SECONDS_PER_TOUCH = 1e-8
-#: A rung that failed so often in a row comes after the others.
+#: A rung that failed this many times in a row is tried after the others.
 OFTEN = 3
 
 Rung = Callable[[LinearProgram, Basis | None, float], LPResult | None]
@@ -44,23 +44,23 @@ def _hot_compiled(lp: LinearProgram, basis: Basis | None, end: float) -> LPResul
     return solve_dense(lp, basis=basis, deadline=end, compiled=True)
 
 
-def _cold_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+def _cold_dense(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
     return solve_dense(lp, deadline=end)
 
 
-def _cold_compiled(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+def _cold_compiled(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
     return solve_dense(lp, deadline=end, compiled=True)
 
 
-def _cold_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+def _cold_highs(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
     return solve_highs(lp, end=end, rescale=True)
 
 
-def _primal_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+def _primal_highs(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
     return solve_highs(lp, end=end, strategy=4, rescale=True)
 
 
-def _interior_highs(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
+def _interior_highs(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
     return solve_highs(lp, end=end, solver="ipm", rescale=True)
 
 
@@ -73,11 +73,11 @@ def solve_lp(
     compiled: bool = False,
     failures: Counter[str] | None = None,
 ) -> LPResult | None:
-    """Return the answer of the first rung that has one; None when all failed or time is up.
+    """Return the result of the first rung that succeeds; None if all fail or time is up.
 
-    ``may_be_infeasible`` says that a claim of infeasibility may be true; it then ends the
-    climb. Otherwise such a claim is a failure like any other. ``compiled`` allows numba.
-    ``failures`` counts, for LPs of one kind, how often each rung failed in a row.
+    ``may_be_infeasible`` says that the LP may really be infeasible: the first rung that says so
+    ends the search. Otherwise such a claim is a failure like any other. ``compiled`` allows numba.
+    ``failures`` counts how many times in a row each rung failed on LPs of the same kind.
     """
     first: tuple[Rung, ...] = (_hot_highs, _hot_dense)
     if compiled:
@@ -103,7 +103,7 @@ def solve_lp(
             if may_be_infeasible:
                 return None
             result = None
-        except Exception:  # a breakdown of any kind is this rung's alone
+        except Exception:  # no breakdown of a rung may stop the others
             result = None
         if result is not None:
             failed[rung.__name__] = 0

@@ -1,4 +1,4 @@
-"""Linear programs as our solvers state them.
+"""Linear programs in the form that our solvers use.
 
 max  cost.x     s.t.  0 <= x <= upper,   row_lower <= A x <= row_upper
 """
@@ -26,7 +26,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class LPResult:
-    """An answer: x, the row duals (of the maximisation), and the basis."""
+    """A solution: x, the row duals (of the maximisation), and the basis."""
 
     x: FloatArray
     row_dual: FloatArray

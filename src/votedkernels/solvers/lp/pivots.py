@@ -1,33 +1,55 @@
-"""The pivots of the dense dual simplex, compiled by numba. Imported only for large work.
+"""The pivots of the dense dual simplex, compiled by numba. Imported only for large problems.
 
-`run_pivots` does what `dense_simplex._DenseSimplex.step` does, on the same arrays, pivot after
-pivot; the names are those of that class, where the method is explained.
+The functions are those of `plain_pivots`, with the same names and effects, written as loops
+where that is faster.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels._fused import compiled
+from ...kernels._fused import compiled, inlined
+from ...kernels.base import FloatArray, IntArray
+from . import plain_pivots
+from .tableau import Exchange, Program, Tableau
 
 PIVOT = 1e-9
 TIE = 1e-12
 GOING, FEASIBLE, STUCK = 0, 1, 2
 
 
-@compiled
-def most_infeasible(
-    Q: Any, n: int, values: Any, slot_lower: Any, slot_upper: Any, slot_tolerance: Any
-) -> Any:
-    """Return (slot, signed infeasibility); slot -1 when all are feasible."""
+free_row = inlined(plain_pivots.free_row)
+hold_row = inlined(plain_pivots.hold_row)
+make_basic = inlined(plain_pivots.make_basic)
+
+
+class Work(NamedTuple):
+    """Room for what one pivot computes: allocations in each pivot would take longer than it."""
+
+    alpha: FloatArray
+    column: FloatArray
+    leaving: FloatArray
+    entries: FloatArray
+    #: Candidates of the ratio test and their ratios, as a heap; gains and widths by candidate.
+    items: IntArray
+    ratios: FloatArray
+    gains: FloatArray
+    widths: FloatArray
+
+
+@inlined
+def most_infeasible(t: Tableau, n: int) -> tuple[int, float]:
+    """Return (slot, signed infeasibility); slot -1 if all are feasible."""
     best, chosen, signed = 0.0, -1, 0.0
-    capacity = Q.shape[1]
-    for slot in range(Q.shape[0]):
-        below, above = slot_lower[slot] - values[slot], values[slot] - slot_upper[slot]
+    Q, values, lower, upper = t.Q, t.values, t.slot_lower, t.slot_upper
+    tolerance = t.slot_tolerance
+    n_slots, capacity = Q.shape
+    for slot in range(n_slots):
+        below, above = lower[slot] - values[slot], values[slot] - upper[slot]
         off = max(below, above)
-        if off > slot_tolerance[slot]:
+        if off > tolerance[slot]:
             norm = 1.0 if slot >= capacity else 0.0
             for c in range(n):
                 norm += Q[slot, c] * Q[slot, c]
@@ -38,8 +60,26 @@ def most_infeasible(
     return chosen, signed
 
 
+@inlined
+def price_row(
+    program: Program, t: Tableau, slot: int, table_row: FloatArray, alpha: FloatArray
+) -> None:
+    """Write into alpha how the leaving value changes with each nonbasic variable."""
+    A, A_bound, in_basis = program.A, t.A_bound, t.in_basis
+    n_cols, row = len(alpha), slot - t.Q.shape[1]
+    for j in range(n_cols):
+        alpha[j] = A[row, j] if row >= 0 else 0.0
+    for c in range(len(table_row)):
+        weight = table_row[c]
+        for j in range(n_cols):
+            alpha[j] -= weight * A_bound[c, j]
+    for j in range(n_cols):
+        if in_basis[j]:
+            alpha[j] = 0.0
+
+
 @compiled
-def sift_down(keys: Any, items: Any, start: int, end: int) -> None:
+def sift_down(keys: FloatArray, items: IntArray, start: int, end: int) -> None:
     """Restore the heap (smallest key first) below ``start``."""
     root = start
     while 2 * root + 1 < end:
@@ -53,15 +93,17 @@ def sift_down(keys: Any, items: Any, start: int, end: int) -> None:
         root = child
 
 
-@compiled
+@inlined
 def long_step(
-    alpha: Any, side: Any, upper: Any, reduced: Any,
-    table_row: Any, rows: Any, row_side: Any, row_width: Any, dual: Any, off: float,
-) -> Any:  # fmt: skip
-    """Return (chosen, those passed), in numbers where rows come after the variables."""
-    n_cols, n = len(alpha), len(rows)
-    items, gains = np.empty(n_cols + n, np.intp), np.empty(n_cols + n)
-    ratios, widths = np.empty(n_cols + n), np.empty(n_cols + n)
+    program: Program, t: Tableau, table_row: FloatArray, off: float, work: Work
+) -> tuple[int, IntArray]:
+    """Return what enters (-1 if nothing can), and what is passed on the way."""
+    side, reduced, upper = t.side, t.reduced, program.upper
+    rows, row_side, dual, row_width = t.bound_rows, t.row_side, t.dual, program.row_width
+    alpha, items, ratios, gains, widths = (
+        work.alpha, work.items, work.ratios, work.gains, work.widths,
+    )  # fmt: skip
+    n_cols, n = len(alpha), len(table_row)
     sign, count = (-1.0 if off > 0 else 1.0), 0
     for j in range(n_cols):
         gain = sign * alpha[j] * side[j]
@@ -70,14 +112,28 @@ def long_step(
             ratios[count], widths[j] = abs(reduced[j]) / gain, upper[j]
             count += 1
     for c in range(n):
-        gain = sign * table_row[c] * row_side[rows[c]]
+        row, item = rows[c], n_cols + c
+        gain = sign * table_row[c] * row_side[row]
         if gain > PIVOT:
-            items[count], gains[n_cols + c] = n_cols + c, gain
-            ratios[count], widths[n_cols + c] = abs(dual[rows[c]]) / gain, row_width[rows[c]]
+            items[count], gains[item] = item, gain
+            ratios[count], widths[item] = abs(dual[row]) / gain, row_width[row]
             count += 1
+    return pass_breakpoints(ratios, items, gains, widths, count, abs(off))
+
+
+@inlined
+def pass_breakpoints(
+    ratios: FloatArray,
+    items: IntArray,
+    gains: FloatArray,
+    widths: FloatArray,
+    count: int,
+    needed: float,
+) -> tuple[int, IntArray]:
+    """Take the smallest ratios until their gains cover ``needed``; return as `long_step`."""
     for start in range(count // 2 - 1, -1, -1):
         sift_down(ratios, items, start, count)
-    # Taken off the heap, candidates gather behind it: the first taken stands last.
+    # What is taken off the heap is stored behind it, the first taken last.
     end, covered, last_ratio, n_passed = count, 0.0, np.inf, 0
     while end > 0 and ratios[0] <= last_ratio + TIE:
         end -= 1
@@ -86,9 +142,9 @@ def long_step(
         sift_down(ratios, items, 0, end)
         if last_ratio == np.inf:
             covered += gains[items[end]] * widths[items[end]]
-            if covered >= abs(off) or end == 0:
+            if covered >= needed or end == 0:
                 last_ratio, n_passed = ratios[end], count - end - 1
-    # Among candidates as good up to rounding, the largest pivot is the safest.
+    # Among tied candidates the largest pivot is the safest.
     chosen, largest = -1, 0.0
     for at in range(end, count):
         if abs(ratios[at] - last_ratio) <= TIE and gains[items[at]] > largest:
@@ -96,157 +152,187 @@ def long_step(
     return chosen, items[count - n_passed : count]
 
 
-@compiled
-def run_pivots(
-    A: Any, A_turned: Any, upper: Any, row_lower: Any, row_upper: Any, row_width: Any,
-    Q: Any, A_bound: Any, basic_columns: Any, bound_rows: Any, in_basis: Any, at_bound: Any,
-    x: Any, side: Any, z_bound: Any, row_side: Any, g: Any, values: Any, reduced: Any, dual: Any,
-    slot_lower: Any, slot_upper: Any, slot_tolerance: Any, feasibility: float,
-    n: int, limit: int,
-) -> Any:  # fmt: skip
-    """Do up to ``limit`` pivots in place; return (outcome, size of the basis, pivots done)."""
+@inlined
+def add_to(total: FloatArray, factor: float, row: FloatArray) -> None:
+    """Add factor times row."""
+    for r in range(len(total)):
+        total[r] += factor * row[r]
+
+
+@inlined
+def flip(program: Program, t: Tableau, passed: IntArray, chosen: int) -> None:
+    """Move variables and rows to their other bound, except the one that enters."""
+    n_cols = len(t.x)
+    for item in passed:
+        if item == chosen:
+            continue
+        if item < n_cols:
+            add_to(t.g, t.side[item] * program.upper[item], program.A_transposed[item])
+            t.x[item] = program.upper[item] if t.side[item] > 0 else 0.0
+            t.side[item] = -t.side[item]
+        else:
+            r = t.bound_rows[item - n_cols]
+            t.z_bound[r] = program.row_upper[r] if t.row_side[r] > 0 else program.row_lower[r]
+            t.row_side[r] = -t.row_side[r]
+
+
+@inlined
+def enter(program: Program, t: Tableau, chosen: int, table_row: FloatArray, work: Work) -> float:
+    """Write the entering column of the table; return the dual step."""
+    Q, A_transposed, rows = t.Q, program.A_transposed, t.bound_rows
+    column, entries = work.column, work.entries
+    n, n_cols, (n_slots, capacity) = len(table_row), len(t.x), Q.shape
+    if chosen >= n_cols:
+        position = chosen - n_cols
+        for s in range(n_slots):
+            column[s] = Q[s, position]
+        return float(t.dual[rows[position]] / table_row[position])
+    for c in range(n):
+        entries[c] = A_transposed[chosen, rows[c]]
+    for s in range(n_slots):
+        total = A_transposed[chosen, s - capacity] if s >= capacity else 0.0
+        for c in range(n):
+            total -= Q[s, c] * entries[c]
+        column[s] = total
+    return float(t.reduced[chosen] / work.alpha[chosen])
+
+
+@inlined
+def move_duals(t: Tableau, alpha: FloatArray, table_row: FloatArray, step: float) -> None:
+    """Take the dual step."""
+    reduced, dual, rows = t.reduced, t.dual, t.bound_rows
+    for j in range(len(alpha)):
+        reduced[j] -= step * alpha[j]
+    for c in range(len(table_row)):
+        dual[rows[c]] -= step * table_row[c]
+
+
+@inlined
+def eliminate(Q: FloatArray, column: FloatArray, table_row: FloatArray, pivot: float) -> None:
+    """Subtract column (x) table_row / pivot."""
+    for s in range(len(Q)):
+        factor = column[s] / pivot
+        if factor != 0.0:
+            for c in range(len(table_row)):
+                Q[s, c] -= factor * table_row[c]
+
+
+@inlined
+def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
+    """Update the basis and the table by one of the four kinds of pivot; return its new size."""
+    Q, column, table_row = t.Q, e.column, e.table_row
+    capacity, n_cols = Q.shape[1], len(t.x)
+    pivot, position = column[e.slot], e.chosen - n_cols
+    eliminate(Q, column, table_row, pivot)
+    is_row, enters_row = e.slot >= capacity, e.chosen >= n_cols
+    if not enters_row:
+        lift(program, t, e.chosen)
+    if is_row:
+        at = position if enters_row else n
+        for s in range(len(Q)):
+            Q[s, at] = column[s] / pivot
+        if enters_row:  # one row takes the place of another
+            free_row(program, t, t.bound_rows[position])
+        else:  # a row and a variable join the basis
+            for c in range(n):
+                Q[n, c] = -table_row[c] / pivot
+            Q[n, n] = 1.0 / pivot
+            make_basic(program, t, n, e.chosen)
+            n += 1
+        hold_row(program, t, at, e)
+        return n
+    make_nonbasic(program, t, e)
+    if enters_row:  # a variable and a row leave the basis
+        free_row(program, t, t.bound_rows[position])
+        close_gap(t, e.slot, position, n - 1)
+        return n - 1
+    for c in range(n):  # one variable takes the place of another
+        Q[e.slot, c] = -table_row[c] / pivot
+    make_basic(program, t, e.slot, e.chosen)
+    return n
+
+
+@inlined
+def lift(program: Program, t: Tableau, j: int) -> None:
+    """Take the part of variable j out of g: it will be basic."""
+    if t.x[j] != 0.0:
+        add_to(t.g, -t.x[j], program.A_transposed[j])
+        t.x[j], t.side[j] = 0.0, 1.0
+
+
+@inlined
+def make_nonbasic(program: Program, t: Tableau, e: Exchange) -> None:
+    """Put the leaving variable at the bound that it violates."""
+    i = t.basic_columns[e.slot]
+    if e.off > 0:  # x is 0 for basic variables
+        t.x[i], t.side[i] = program.upper[i], -1.0
+        add_to(t.g, t.x[i], program.A_transposed[i])
+    t.in_basis[i] = False
+    t.reduced[i] = e.step
+
+
+@inlined
+def close_gap(t: Tableau, slot: int, position: int, last: int) -> None:
+    """Move the last of B and of S to the places that have become free."""
+    t.slot_upper[slot], t.slot_tolerance[slot] = t.slot_upper[last], t.slot_tolerance[last]
+    t.slot_lower[last], t.slot_upper[last] = -np.inf, np.inf
+    Q = t.Q
+    for s in range(len(Q)):
+        Q[s, position] = Q[s, last]
+        Q[s, last] = 0.0
+    for c in range(Q.shape[1]):
+        Q[slot, c] = Q[last, c]
+        Q[last, c] = 0.0
+    t.bound_rows[position] = t.bound_rows[last]
+    t.A_bound[position] = t.A_bound[last]
+    t.basic_columns[slot] = t.basic_columns[last]
+
+
+@inlined
+def update_values(t: Tableau, n: int, entries: FloatArray) -> None:
+    """Compute x_B and z from the table."""
+    Q, g, values = t.Q, t.g, t.values
     n_slots, capacity = Q.shape
-    n_rows, n_cols = A.shape
-    alpha, column = np.empty(n_cols), np.empty(n_slots)
-    table_row, entries = np.empty(capacity), np.empty(capacity)
+    for c in range(n):
+        entries[c] = t.z_bound[t.bound_rows[c]] - g[t.bound_rows[c]]
+    for s in range(n_slots):
+        total = g[s - capacity] if s >= capacity else 0.0
+        for c in range(n):
+            total += Q[s, c] * entries[c]
+        values[s] = total
+
+
+@compiled
+def run_pivots(program: Program, t: Tableau, n: int, limit: int) -> tuple[int, int, int]:
+    """Do up to ``limit`` pivots in place; return (outcome, size of the basis, pivots done)."""
+    capacity, work = t.Q.shape[1], room_for(t)
     for done in range(limit):
         if n == capacity:
             return GOING, n, done
-        slot, off = most_infeasible(Q, n, values, slot_lower, slot_upper, slot_tolerance)
+        slot, off = most_infeasible(t, n)
         if slot < 0:
             return FEASIBLE, n, done
-        is_row, number = slot >= capacity, slot - capacity
+        table_row = work.leaving[:n]
         for c in range(n):
-            table_row[c] = Q[slot, c]
-        for j in range(n_cols):
-            alpha[j] = A[number, j] if is_row else 0.0
-        for c in range(n):
-            weight = table_row[c]
-            for j in range(n_cols):
-                alpha[j] -= weight * A_bound[c, j]
-        for j in range(n_cols):
-            if in_basis[j]:
-                alpha[j] = 0.0
-        chosen, passed = long_step(
-            alpha, side, upper, reduced, table_row, bound_rows[:n], row_side, row_width, dual, off
-        )
+            table_row[c] = t.Q[slot, c]
+        price_row(program, t, slot, table_row, work.alpha)
+        chosen, passed = long_step(program, t, table_row, off, work)
         if chosen < 0:
             return STUCK, n, done
-        # Variables passed on the way flip to their other bound.
-        for item in passed:
-            if item == chosen:
-                continue
-            if item < n_cols:
-                move = side[item] * upper[item]
-                for r in range(n_rows):
-                    g[r] += move * A_turned[item, r]
-                x[item] = upper[item] if side[item] > 0 else 0.0
-                side[item] = -side[item]
-            else:
-                r = bound_rows[item - n_cols]
-                z_bound[r] = row_upper[r] if row_side[r] > 0 else row_lower[r]
-                row_side[r] = -row_side[r]
-        enters_row = chosen >= n_cols
-        j = chosen - n_cols if enters_row else chosen
-        if enters_row:
-            for s in range(n_slots):
-                column[s] = Q[s, j]
-            step = dual[bound_rows[j]] / table_row[j]
-        else:
-            for c in range(n):
-                entries[c] = A_turned[j, bound_rows[c]]
-            for s in range(n_slots):
-                total = A_turned[j, s - capacity] if s >= capacity else 0.0
-                for c in range(n):
-                    total -= Q[s, c] * entries[c]
-                column[s] = total
-            step = reduced[j] / alpha[j]
-        # Reduced costs move along the table's row.
-        for i in range(n_cols):
-            reduced[i] -= step * alpha[i]
-        for c in range(n):
-            dual[bound_rows[c]] -= step * table_row[c]
-        # The table.
-        pivot = column[slot]
-        for s in range(n_slots):
-            factor = column[s] / pivot
-            if factor != 0.0:
-                for c in range(n):
-                    Q[s, c] -= factor * table_row[c]
-        if not enters_row and x[j] != 0.0:
-            for r in range(n_rows):
-                g[r] -= A_turned[j, r] * x[j]
-            x[j], side[j] = 0.0, 1.0
-        if is_row:
-            at = j if enters_row else n
-            for s in range(n_slots):
-                Q[s, at] = column[s] / pivot
-            if enters_row:  # row `number` takes the place of row S[j]
-                gone = bound_rows[j]
-                at_bound[gone] = False
-                dual[gone] = 0.0
-                slot_lower[capacity + gone] = row_lower[gone]
-                slot_upper[capacity + gone] = row_upper[gone]
-                slot_tolerance[capacity + gone] = feasibility * (1 + abs(row_upper[gone]))
-            else:  # row `number` and variable j join the basis
-                for c in range(n):
-                    Q[n, c] = -table_row[c] / pivot
-                Q[n, n] = 1.0 / pivot
-                basic_columns[n] = j
-                in_basis[j] = True
-                reduced[j] = 0.0
-                slot_lower[n], slot_upper[n] = 0.0, upper[j]
-                slot_tolerance[n] = feasibility * (1 + upper[j])
-                n += 1
-            bound_rows[at] = number
-            A_bound[at] = A[number]
-            at_bound[number] = True
-            dual[number] = step
-            slot_lower[slot], slot_upper[slot] = -np.inf, np.inf
-            z_bound[number] = row_upper[number] if off > 0 else row_lower[number]
-            if row_width[number] > 0:
-                row_side[number] = -1.0 if off > 0 else 1.0
-        else:
-            i = basic_columns[slot]
-            if off > 0:
-                x[i], side[i] = upper[i], -1.0
-                for r in range(n_rows):
-                    g[r] += A_turned[i, r] * x[i]
-            in_basis[i] = False
-            reduced[i] = step
-            if enters_row:  # variable i and row S[j] leave
-                gone, last = bound_rows[j], n - 1
-                at_bound[gone] = False
-                dual[gone] = 0.0
-                slot_lower[capacity + gone] = row_lower[gone]
-                slot_upper[capacity + gone] = row_upper[gone]
-                slot_tolerance[capacity + gone] = feasibility * (1 + abs(row_upper[gone]))
-                slot_upper[slot] = slot_upper[last]
-                slot_tolerance[slot] = slot_tolerance[last]
-                slot_lower[last], slot_upper[last] = -np.inf, np.inf
-                for s in range(n_slots):
-                    Q[s, j] = Q[s, last]
-                    Q[s, last] = 0.0
-                for c in range(capacity):
-                    Q[slot, c] = Q[last, c]
-                    Q[last, c] = 0.0
-                bound_rows[j] = bound_rows[last]
-                A_bound[j] = A_bound[last]
-                basic_columns[slot] = basic_columns[last]
-                n -= 1
-            else:  # variable j takes the place of variable i
-                for c in range(n):
-                    Q[slot, c] = -table_row[c] / pivot
-                basic_columns[slot] = j
-                in_basis[j] = True
-                reduced[j] = 0.0
-                slot_upper[slot] = upper[j]
-                slot_tolerance[slot] = feasibility * (1 + upper[j])
-        for c in range(n):
-            entries[c] = z_bound[bound_rows[c]] - g[bound_rows[c]]
-        for s in range(n_slots):
-            total = g[s - capacity] if s >= capacity else 0.0
-            for c in range(n):
-                total += Q[s, c] * entries[c]
-            values[s] = total
+        flip(program, t, passed, chosen)
+        step = enter(program, t, chosen, table_row, work)
+        move_duals(t, work.alpha, table_row, step)
+        n = exchange(program, t, n, Exchange(slot, off, chosen, work.column, table_row, step))
+        update_values(t, n, work.entries)
     return GOING, n, limit
+
+
+@inlined
+def room_for(t: Tableau) -> Work:
+    """Return room for one pivot."""
+    (n_slots, capacity), n_cols = t.Q.shape, len(t.x)
+    most = n_cols + capacity
+    return Work(
+        np.empty(n_cols), np.empty(n_slots), np.empty(capacity), np.empty(capacity),
+        np.empty(most, np.intp), np.empty(most), np.empty(most), np.empty(most),
+    )  # fmt: skip

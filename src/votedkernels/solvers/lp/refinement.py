@@ -1,4 +1,9 @@
-"""From a basis to its solution, to the last digits."""
+"""The solution of a basis to full precision.
+
+The basis' linear systems are solved by LU factors with iterative refinement: residuals are computed
+in extended precision (Wilkinson, Rounding Errors in Algebraic Processes, 1963; Moler, Iterative
+refinement in floating point, Journal of the ACM 14, 1967).
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,12 @@ from .linear_program import BASIC, UPPER, LinearProgram, LPResult
 
 
 def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
-    """Solve the basis' two square systems anew, with refined residuals.
+    """Solve the basis' two square systems again, with iterative refinement.
 
-    Rows at a bound (S) and variables between theirs (B) determine both answers:
-    A_SB x_B = bound_S - A_SN x_N  and  A_SB^T dual_S = cost_B. HiGHS answers to 1e-9; this
-    answers to the last digits of the matrix. The result is returned as it was where the systems
-    are not regular or the answers differ from HiGHS's by more than rounding.
+    Rows at a bound (S) and variables between their bounds (B) determine both solutions:
+    A_SB x_B = bound_S - A_SN x_N  and  A_SB^T dual_S = cost_B. LP solvers stop at an error of 1e-9;
+    these solutions are as accurate as the matrix allows. The result is returned unchanged if the
+    systems are singular, or if the solutions differ from it by more than rounding errors.
     """
     at_bound = result.basis.rows != BASIC
     between = result.basis.columns == BASIC
@@ -47,9 +52,9 @@ def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
 
 
 def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the LU factors of a regular matrix; raise, without a warning, for a singular one.
+    """Return the LU factors of a matrix; raise, without a warning, if it is singular.
 
-    An empty matrix counts as singular: LAPACK would complain about it on the terminal.
+    An empty matrix counts as singular: LAPACK would print a complaint about it.
     """
     if square.size == 0:
         raise linalg.LinAlgError("empty matrix")
@@ -62,6 +67,7 @@ def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
 def _refined(
     square: FloatArray, factors: tuple[FloatArray, IntArray], right: FloatArray, *, transposed: bool
 ) -> FloatArray:
+    """Solve a system, and correct the solution twice by its residual."""
     matrix = (square.T if transposed else square).astype(np.longdouble)
     solution = linalg.lu_solve(factors, right, trans=int(transposed), check_finite=False)
     for _ in range(2):

@@ -1,36 +1,39 @@
-"""`Gram` over rows on a cluster: the same questions, answered by tasks beside the chunks.
+"""Columns over rows on a cluster, evaluated by tasks on the workers that hold the chunks.
 
-Rows are numbered as in `RemoteRows`. The centres are either all rows, or a few that the client
-holds. Two kinds of passes go over everything:
+Rows are numbered as in `RemoteRows`. The centres are either all rows, or a few points that the
+client holds. Two kinds of passes cover everything:
 
-    sums over rows (votes, correlations of few centres)     the centres travel to every chunk
-    correlations of all centres with the active samples     the active samples travel
+    sums over rows (votes, correlations of few centres)     send the centres to every chunk
+    correlations of all centres with the active samples     send the active samples
 
-Active samples that were sent stay on the workers in blocks, so that a round only sends those that
-are new, and one number for each.
+Active samples stay on the workers in blocks. A round sends only new ones, and one number for each
+active sample.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
-from ..kernels import Gram
+from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.columns import Columns
+from ..kernels.local_columns import LocalColumns
 from . import tasks
 from .rows import RemoteRows
 
-#: Rows that the client takes for a first guess (see `solvers.subsample`).
+#: The most rows that the client fetches for a first guess (see `solvers.subsample`).
 MOST_ROWS_AT_HAND = 20_000
-#: Active samples are sent in blocks of at most so many bytes.
+#: Active samples are sent in blocks of at most this many bytes.
 BLOCK_BYTES = 32 * 2**20
-#: Blocks are sent anew when so large a part of them is no longer active.
+#: Blocks are sent again if more than this share of their samples is no longer active.
 STALE = 0.5
 
 
-class DaskGram(Gram):
+class DaskColumns(Columns):
     """Columns of fitted kernel families over remote rows.
 
     Parameters
@@ -39,10 +42,11 @@ class DaskGram(Gram):
     X : RemoteRows
     centers : array of shape (n_centers, n_features), or None for all rows
     farthest : array
-        Rows that bound the norm of all others.
-    n_jobs : int
-        Threads of this process, for the first guess.
-    outside : as for `Gram`
+        Rows whose norms are at least those of all others.
+    codes : array
+        Class of each row.
+    outside, budget : as for `Columns`
+        The threads of the budget are those of this process, for the first guess.
     """
 
     def __init__(
@@ -52,53 +56,41 @@ class DaskGram(Gram):
         centers: FloatArray | None,
         *,
         farthest: FloatArray,
-        n_jobs: int = 1,
+        codes: IntArray,
         outside: tuple[Any, Any] | None = None,
+        budget: Budget,
     ) -> None:
-        self.families = list(families)
-        self.rows = X
-        self.X = self.itself = X
-        self.centers: Any = X if centers is None else centers
-        self.outside = outside
-        self.n_rows = X.shape[0]
-        self.n_centers = int(self.centers.shape[0])
-        self.n_jobs = n_jobs
-        self._number_kernels()
-        self.work = self.n_kernels * self.n_rows * self.n_centers
-        self.n_values = 0
-        self._bases = [None] * len(self.families)
+        n_rows = X.shape[0]
+        n_centers = n_rows if centers is None else len(centers)
+        super().__init__(families, n_rows, n_centers, outside=outside, budget=budget)
+        self.rows = X.within(budget)
+        #: The user's centres; None if all rows are centres.
+        self.given = centers
         self._farthest = farthest
+        self._codes = codes
         for family in self.families:
             family.check_range(farthest, farthest if centers is None else centers)
         self._sent: list[tuple[IntArray, Any]] = []
 
-    @property
-    def deadline(self) -> float | None:
-        """Of `time.perf_counter`; passes stop there with `OutOfTime`."""
-        return self.rows.deadline
-
-    @deadline.setter
-    def deadline(self, value: float | None) -> None:
-        self.rows.deadline = value
-
-    def until(self, deadline: float | None) -> Gram:
-        """Return itself: the deadline is that of the tasks on the workers."""
-        return self
+    def within(self, budget: Budget) -> Self:
+        """Return the same columns with another budget."""
+        other = copy(self)
+        other.budget, other.rows = budget, self.rows.within(budget)
+        return other
 
     @property
     def kernels(self) -> tasks.Kernels:
-        """What tasks need to know of the kernels."""
-        return tasks.Kernels(self.families, self.work)
+        """What tasks need to know about the kernels."""
+        return tasks.Kernels(self.families, self.budget.compiled)
 
     # -- sums over rows ----------------------------------------------------------------
 
     def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
-        """Return sum_i v_i K_k(x_i, c_j) for all centres, or some."""
-        if centers is None and self.centers is self.rows:
+        """Return sum_i v_i K_k(x_i, c_j) for all centres or for some."""
+        if centers is None and self.given is None:
             parts = self.rows.run(lambda: self._pass_over_centers(v))
             return np.concatenate(parts, axis=1)
-        points = self.centers[slice(None) if centers is None else centers]
-        self.n_values += self.n_kernels * len(points) * int(np.count_nonzero(v))
+        points = self._centers(slice(None) if centers is None else centers)
 
         def start() -> list[Any]:
             kernels, sent = self.kernels, self.rows.send(points)
@@ -139,7 +131,7 @@ class DaskGram(Gram):
         def start() -> list[Any]:
             known, sent = self.kernels, self.rows.send(points)
             terms = (kernels, positions, weights)
-            return self.rows.submit_all(tasks.vote, lambda c: (known, sent, terms))
+            return self.rows.submit_all(tasks.vote, lambda _: (known, sent, terms))
 
         return np.concatenate(self.rows.run(start))
 
@@ -157,23 +149,27 @@ class DaskGram(Gram):
         return *self._with_outside(f, *ends), np.sum(total, axis=0)
 
     def _send_part(self, v: FloatArray, chunk: int) -> Any:
-        """Send what a vector holds for the rows of a chunk: where it is not 0, and its values."""
+        """Send the non-zero entries of a vector for the rows of a chunk, with their indices."""
         part = v[self.rows.part(chunk)]
         active = np.flatnonzero(part)
         return self.rows.send((active, part[active]), to_all=False)
 
     def _points(self, centers: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return the distinct centres of some terms, and the place of each term's in them."""
+        """Return the distinct centres of some terms, and each term's index among them."""
         used, positions = np.unique(centers, return_inverse=True)
-        return self.centers[used], positions
+        return self._centers(used), positions
+
+    def _centers(self, numbers: IntArray | slice) -> FloatArray:
+        """Return some centres; the client fetches them if they are rows."""
+        return self.rows[numbers] if self.given is None else self.given[numbers]
 
     # -- correlations of all centres ---------------------------------------------------
 
     def worst_columns(
         self, v: FloatArray, penalties: FloatArray
     ) -> tuple[FloatArray, IntArray | None]:
-        """Return the correlation of the centres that violate most in each chunk, and which."""
-        if self.centers is not self.rows:
+        """Return the correlations of the most violated centres of each chunk, and their indices."""
+        if self.given is not None:
             return self.correlate(v), None
 
         def start() -> list[Any]:
@@ -187,8 +183,7 @@ class DaskGram(Gram):
         return np.concatenate([part for _, part in parts], axis=1), np.concatenate(centers)
 
     def _pass_over_centers(self, v: FloatArray) -> list[Any]:
-        """Start the correlation of every chunk, as centres, with the active samples."""
-        self.n_values += self.n_kernels * self.n_centers * int(np.count_nonzero(v))
+        """Start tasks that correlate the rows of every chunk, as centres, with active samples."""
         kernels = self.kernels
         parts: list[Any] = [None] * self.rows.n_chunks
         for numbers, block in self._send_active(v):
@@ -200,58 +195,78 @@ class DaskGram(Gram):
         return parts
 
     def _send_active(self, v: FloatArray) -> list[tuple[IntArray, Any]]:
-        """Return blocks of rows on the workers that hold all active samples."""
+        """Return blocks of rows on the workers that together hold all active samples."""
         active = np.flatnonzero(v)
-        self._sent = [(numbers, block) for numbers, block in self._sent if not _is_lost(block)]
+        self._sent[:] = [sent for sent in self._sent if not _is_lost(sent[1])]
         there = np.zeros(self.n_rows, bool)
         for numbers, _ in self._sent:
             there[numbers] = True
         if there.sum() * (1 - STALE) > len(active):
-            self._sent, there = [], np.zeros(self.n_rows, bool)
+            self._sent.clear()
+            there[:] = False
         new = active[~there[active]]
         if len(new) == 0 and not self._sent:
-            new = np.arange(min(1, self.n_rows))  # nothing is active: a block of weight 0
+            new = np.arange(min(1, self.n_rows))  # nothing is active: send a row of weight 0
         size = max(1, BLOCK_BYTES // (8 * self.rows.shape[1]))
         for first in range(0, len(new), size):
             numbers = new[first : first + size]
             self._sent.append((numbers, self.rows.send(self.rows[numbers])))
         return self._sent
 
+    def sample(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the rows of the smallest hashes: the first n rows of a fit in one process.
+
+        There, rows that are identical and of one class are one row.
+        """
+        # Twice as many, because some may be identical.
+        parts = self.rows.run(lambda: self.rows.submit_all(tasks.first_by_hash, lambda _: (2 * n,)))
+        hashes = np.concatenate([part for part, _ in parts])
+        numbers = np.concatenate(
+            [self.rows.starts[c] + found for c, (_, found) in enumerate(parts)]
+        )
+        order = np.lexsort((self._codes[numbers], hashes))
+        hashes, numbers = hashes[order], numbers[order]
+        codes = self._codes[numbers]
+        fresh = np.ones(len(numbers), bool)
+        fresh[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
+        rows = self.rows[numbers[fresh][:n]]
+        return rows, rows
+
     # -- rows at hand ------------------------------------------------------------------
 
-    def columns(
+    def take(
         self, kernels: IntArray, centers: IntArray, rows: IntArray | None = None
     ) -> FloatArray:
-        """Return the columns (kernels[t], centers[t]) on some rows, which the client fetches."""
+        """Return the columns (kernels[t], centers[t]) on some rows; the client fetches these."""
         points, positions = self._points(centers)
         X = self.rows[slice(None) if rows is None else rows]
-        return self.kernels.over(X, points).columns(kernels, positions)
+        return self.kernels.over(X, points).take(kernels, positions)
 
-    def restricted(self, rows: IntArray, centers: IntArray) -> Gram:
+    def restricted(self, rows: IntArray, centers: IntArray) -> LocalColumns:
         """Return the same kernels over some of the rows and centres, in this process."""
-        part = Gram(self.families, self.rows[rows], self.centers[centers], n_jobs=self.n_jobs)
-        part.work, part.deadline = self.work, self.deadline
-        return part
+        return LocalColumns(
+            self.families, self.rows[rows], self._centers(centers), budget=self.budget
+        )
 
     @property
     def most_rows(self) -> int:
-        """How many rows `restricted` should be asked for at most."""
+        """The most rows that `restricted` should be asked for."""
         return MOST_ROWS_AT_HAND
 
-    def at_hand(self) -> Gram:
-        """Return the same with all rows and centres in this process."""
+    def at_hand(self) -> LocalColumns:
+        """Return the same columns with all rows and centres in this process."""
         return self.restricted(np.arange(self.n_rows), np.arange(self.n_centers))
 
     def largest(self) -> FloatArray:
-        """Return a bound on |K_k| for each kernel, or about."""
-        centers = self._farthest if self.centers is self.rows else self.centers
+        """Return the approximate maximum of ``|K_k|`` for each kernel."""
+        centers = self._farthest if self.given is None else self.given
         return np.concatenate([f.largest(self._farthest, centers) for f in self.families])
 
     def error_growth(self) -> FloatArray:
-        """Return by how much rounding errors of each kernel exceed those of numbers of its size."""
+        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
         return np.concatenate([f.error_growth(self._farthest) for f in self.families])
 
 
 def _is_lost(future: Any) -> bool:
-    """Whether what was sent is no longer there."""
+    """Whether data that were sent to the workers are no longer there."""
     return getattr(future, "status", "finished") in ("lost", "cancelled", "error")

@@ -1,0 +1,70 @@
+"""What a piece of work may use: time, memory, threads, and compiled loops.
+
+Budgets are passed down and never changed. To pass on part of a budget, make a new one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+from ..exceptions import OutOfTime
+
+UNLIMITED = 2**62
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The limits on a piece of work. By default, time and memory are unlimited.
+
+    Attributes
+    ----------
+    deadline : float
+        When the work must end, by the clock of `time.perf_counter`.
+    memory : int
+        Bytes that may be in use at any one time.
+    block_memory : int
+        Additional bytes, reserved for blocks of kernel values. Work that needs no such blocks may
+        use them for other purposes.
+    n_jobs : int
+        Number of threads.
+    compiled : bool
+        Whether there is enough work to make loading compiled loops worthwhile.
+    """
+
+    deadline: float = math.inf
+    memory: int = UNLIMITED
+    block_memory: int = 0
+    n_jobs: int = 1
+    compiled: bool = False
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline: never negative, and infinite without a deadline."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.perf_counter() >= self.deadline
+
+    def check_time(self) -> None:
+        """Raise `OutOfTime` once the deadline has passed."""
+        if self.is_late:
+            raise OutOfTime
+
+    def for_seconds(self, seconds: float | None) -> Budget:
+        """Return a copy with a deadline ``seconds`` from now; None means no deadline."""
+        return self.until(math.inf if seconds is None else time.perf_counter() + seconds)
+
+    def until(self, deadline: float) -> Budget:
+        """Return a copy with another deadline."""
+        return replace(self, deadline=deadline)
+
+    def share(self, n: int) -> Budget:
+        """Return the budget of the first of n pieces of work that share the remaining time."""
+        if math.isinf(self.deadline):
+            return self
+        now = time.perf_counter()
+        return self.until(now + (self.deadline - now) / n)

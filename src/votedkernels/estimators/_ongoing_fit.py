@@ -1,0 +1,112 @@
+"""A fit while it runs: its problems, the best solution of each so far, and progress reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..exceptions import SolverInterrupted
+from ..preparation.training import Training
+from ..problem import Solution
+from ..solvers import Incumbent, Round, solve_problem
+from ._fitted_attributes import check_limits, describe_solutions, warn_user
+from ._progress import FitProgress
+from ._relaxed_fit import AUTO, describe_relaxed
+
+
+class OngoingFit:
+    """Solves the one-vs-rest problems of an estimator in turn.
+
+    At any time, ``solutions`` holds the best solution of each problem so far, so a limit or Ctrl-C
+    loses nothing.
+
+    Parameters
+    ----------
+    estimator : VotedKernelClassifier
+    training : Training
+        The problems share its budget.
+    progress : callable
+        Takes the number of problems, and returns the `FitProgress` to report to.
+    """
+
+    def __init__(
+        self, estimator: Any, training: Training, progress: Callable[[int], FitProgress]
+    ) -> None:
+        self.estimator = estimator
+        self.training = training
+        self.problems = training.problems(
+            estimator.complexity_penalty, estimator.l1_penalty, estimator.l2_penalty
+        )
+        self.solutions = [Incumbent(p).solution(0, "interrupted") for p in self.problems]
+        self.progress = progress(len(self.problems))
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether any kernel has a weight yet."""
+        return any(len(solution.terms.kernels) for solution in self.solutions)
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes of the solutions so far."""
+        relaxation = self.estimator.relaxation
+        if relaxation is None:
+            return describe_solutions(self.training, self.problems, self.solutions)
+        rho = AUTO if isinstance(relaxation, str) else float(relaxation)
+        return describe_relaxed(
+            self.training, self.problems, self.solutions, rho, self.estimator.tol
+        )
+
+    def solve(self) -> None:
+        """Solve all problems, each in its share of the time."""
+        budget = self.training.columns.budget
+        for number in range(len(self.problems)):
+            on_round = self.progress.begin_problem(f"problem {number}", self._as_if_stopped(number))
+            self._solve_one(number, len(self.problems) - number, on_round)
+            if self.progress.end_problem():
+                return
+        if math.isinf(budget.deadline):
+            return
+        # Problems that used up their share of the time get what the others left over.
+        late = [n for n, found in enumerate(self.solutions) if found.stop_reason == "time-limit"]
+        for place, number in enumerate(late):
+            if budget.is_late:
+                return
+            self._solve_one(number, len(late) - place)
+
+    def finish(self) -> dict[str, Any]:
+        """Return the fitted attributes; raise if a limit has left no model."""
+        check_limits(self.estimator, self.solutions)
+        return self.attributes()
+
+    def warn(self) -> None:
+        """Warn about anything the user must know about the model."""
+        warn_user(self.problems, self.solutions, self.estimator.tol)
+
+    def _as_if_stopped(self, number: int) -> Callable[[Round], dict[str, Any]]:
+        """Return a function that maps a round to the attributes of a fit that stops there."""
+
+        def attributes(state: Round) -> dict[str, Any]:
+            known = [*self.solutions[:number], state.solution, *self.solutions[number + 1 :]]
+            return describe_solutions(self.training, self.problems, known)
+
+        return attributes
+
+    def _solve_one(
+        self, number: int, n_left: int, on_round: Callable[[Round], bool] | None = None
+    ) -> None:
+        """Solve one problem, the first of ``n_left`` that share the remaining time."""
+        problem, before = self.problems[number], self.solutions[number]
+        max_iter, tol = self.estimator.max_iter, self.estimator.tol
+        try:
+            found: Solution = solve_problem(
+                self.estimator.solver,
+                problem.within(problem.budget.share(n_left)),
+                tol=tol,
+                max_iter=None if max_iter is None else max_iter - before.n_iter,
+                start=before.terms if before.n_iter else None,
+                on_round=on_round,
+            )
+        except SolverInterrupted as stop:
+            self.solutions[number] = before.improved_by(stop.solution, tol)
+            raise KeyboardInterrupt from None
+        self.solutions[number] = before.improved_by(found, tol)

@@ -1,0 +1,218 @@
+"""The two stages of the default search on one sample: a training fold, or all rows.
+
+Stage one chooses centres. An l1 path over all kernels starts at the penalty where the first column
+gets a weight (`solvers.levels`) and goes to smaller ones. Once the vote starts to interpolate, the
+rows that a relaxed vote fits worst are added instead, which needs no LP. Stage two fits new weights
+to the centres, with one kernel at a time (`solvers.relaxation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._system.budget import Budget
+from ..exceptions import OutOfTime, SolverInterrupted
+from ..kernels import Columns
+from ..kernels.base import FloatArray, IntArray
+from ..kernels.stacked_columns import StackedColumns
+from ..preparation.training import Training
+from ..problem import Problem, Solution
+from ..problem.relaxed import RelaxedVote
+from ..solvers import Master, solve_by_column_generation
+from ..solvers.levels import first_entry
+from ..solvers.relaxation import ChosenColumns
+
+#: How many rows to add, as a share of the number of centres so far.
+GROWTH = 0.5
+#: Votes that are only compared are solved until a step changes P by less than this share.
+ROUGHLY = 1e-4
+#: Solving with this rho first is a warm start for smaller values.
+FIRST_RHO = 1e-2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What defines a relaxed vote: its kernel and rho."""
+
+    kernel: int
+    rho: float
+
+
+@dataclass(frozen=True)
+class RelaxedVotes:
+    """Relaxed votes of all problems over the same terms.
+
+    ``centers`` are indices among the centres of all rows.
+    """
+
+    kernels: IntArray
+    centers: IntArray
+    votes: tuple[RelaxedVote, ...]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of the terms, shape (n_terms, n_problems)."""
+        return np.array([vote.weights for vote in self.votes]).T
+
+    @property
+    def intercepts(self) -> FloatArray:
+        """The intercepts, one per problem."""
+        return np.array([vote.intercept for vote in self.votes])
+
+    def decide(self, values: FloatArray) -> FloatArray:
+        """Return the decisions, shape (n_rows, n_problems), given the values of the terms."""
+        return np.asarray(values @ self.weights + self.intercepts)
+
+
+class PathSample:
+    """One sample and the centres chosen on it, level by level.
+
+    Parameters
+    ----------
+    training : Training
+        The data, with all rows.
+    w : array
+        Weight of each row of ``training``. Rows of weight 0 are left out, and their points are
+        centres only if a row with a weight has the same point.
+    tol : float
+        Relative gap of the l1 votes.
+    """
+
+    def __init__(self, training: Training, w: FloatArray, tol: float) -> None:
+        self.training, self.tol = training, tol
+        self.rows = np.flatnonzero(w)
+        self.w = w[self.rows] / w[self.rows].sum()
+        self.centers = training.centers_of(self.rows)
+        self.columns = part_of(training.columns, self.rows, self.centers)
+        self.codes = training.codes[self.rows]
+        self.problems = [
+            Problem(
+                self.columns,
+                np.where(self.codes == code, 1.0, -1.0),
+                self.w,
+                training.complexities,
+                training.fit_intercept,
+                None if training.allowed is None else training.allowed[:, self.centers],
+            )
+            for code in training.positives
+        ]
+        self._masters = [Master(problem) for problem in self.problems]
+        #: The l1 votes of the last level, one per problem.
+        self.solutions: list[Solution] = []
+        #: The chosen centres, as indices into ``centers``.
+        self.chosen = np.zeros(0, np.intp)
+
+    def first_entry(self) -> float:
+        """Return the level above which no column has a weight."""
+        return max(first_entry(p, self.training.complexities) for p in self.problems)
+
+    def follow_path(
+        self,
+        level: float,
+        budget: Budget,
+        tol: float | None = None,
+        max_iter: int | None = None,
+    ) -> None:
+        """Go down to another level of the l1 path, and choose the centres that vote there."""
+        penalties = level * self.training.complexities
+        try:
+            solutions = [
+                solve_by_column_generation(
+                    replace(problem, penalties=penalties).within(budget),
+                    tol=self.tol if tol is None else tol,
+                    max_iter=max_iter,
+                    master=master,
+                )
+                for problem, master in zip(self.problems, self._masters, strict=True)
+            ]
+        except SolverInterrupted:
+            raise KeyboardInterrupt from None
+        if any(solution.stop_reason == "time-limit" for solution in solutions):
+            raise OutOfTime
+        self.solutions = solutions
+        used = [solution.terms.centers for solution in self.solutions]
+        self.chosen = np.unique(np.concatenate(used)).astype(np.intp)
+
+    def grow(self, setting: Setting) -> None:
+        """Make centres of the rows that the relaxed vote of a setting fits worst."""
+        rhos = [FIRST_RHO, setting.rho] if setting.rho < FIRST_RHO else [setting.rho]
+        votes = self.relax(setting.kernel, rhos)[-1]
+        values = self.columns.take(votes.kernels, self.chosen)
+        margins = margins_of(votes.decide(values), self.codes)
+        places = self.places_of_rows()
+        order = places[np.argsort(margins, kind="stable")]
+        fresh = order[~np.isin(order, self.chosen)]
+        _, first = np.unique(fresh, return_index=True)
+        fresh = fresh[np.sort(first)]
+        n = int(np.ceil(GROWTH * len(self.chosen)))
+        self.chosen = np.union1d(self.chosen, fresh[:n])
+
+    def places_of_rows(self) -> IntArray:
+        """Return the index of each row's centre, or all indices unless every row is a centre."""
+        center_of = self.training.center_of
+        if center_of is None:
+            return np.arange(len(self.centers))
+        return np.searchsorted(self.centers, center_of[self.rows])
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether more rows can become centres."""
+        return self.training.center_of is not None and len(self.chosen) < len(self.centers)
+
+    @property
+    def n_terms(self) -> float:
+        """Mean number of terms in the l1 votes."""
+        return float(np.mean([len(solution.terms.kernels) for solution in self.solutions]))
+
+    @property
+    def loss(self) -> float:
+        """Mean hinge loss of the l1 votes."""
+        losses = []
+        for problem, solution in zip(self.problems, self.solutions, strict=True):
+            decision = problem.decision(solution.terms)
+            losses.append(float(self.w @ np.maximum(0.0, 1.0 - problem.y * decision)))
+        return float(np.mean(losses))
+
+    def relax(
+        self, kernel: int, rhos: Sequence[float], tol: float | None = None
+    ) -> list[RelaxedVotes]:
+        """Return the relaxed votes of one kernel on the chosen centres, for decreasing rhos.
+
+        Without ``tol``, they are solved roughly and not certified.
+        """
+        kernels = np.full(len(self.chosen), kernel)
+        everywhere = self.centers[self.chosen]
+        at_centers = self.training.values_at_centers(kernels, everywhere)
+        terms = ChosenColumns.gather(self.columns, self.w, kernels, self.chosen, at_centers)
+        certify = tol is not None
+        tol = ROUGHLY if tol is None else tol
+        by_problem = [
+            terms.relax(problem.y, self.w, rhos, tol=tol, certify=certify)
+            for problem in self.problems
+        ]
+        return [RelaxedVotes(kernels, everywhere, votes) for votes in zip(*by_problem, strict=True)]
+
+
+def part_of(columns: Columns, rows: IntArray, centers: IntArray) -> Columns:
+    """Return the columns over some rows and centres, with their values if they are stored."""
+    if isinstance(columns, StackedColumns):
+        return columns.part(rows, centers)
+    return columns.restricted(rows, centers)
+
+
+def margins_of(decisions: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the margin of each row: positive if it is classified correctly.
+
+    ``decisions`` has shape (..., n_rows, n_problems). With two classes, the margin is y f. With
+    more, it is half the lead of the right class over the best of the others.
+    """
+    if decisions.shape[-1] == 1:
+        return np.asarray(np.where(codes == 1, 1.0, -1.0) * decisions[..., 0])
+    places = np.broadcast_to(codes[:, None], (*decisions.shape[:-1], 1))
+    right = np.take_along_axis(decisions, places, axis=-1)
+    others = decisions.copy()
+    np.put_along_axis(others, places, -np.inf, axis=-1)
+    return np.asarray((right[..., 0] - others.max(axis=-1)) / 2)

@@ -1,0 +1,308 @@
+"""The default search: chooses a level of a path, and relaxed votes on the centres of that level.
+
+All folds go down one path together (`_path_sample`). At each level, a relaxed vote is fitted for
+each kernel and each rho, and its decisions on the held-out rows are judged by the criterion
+
+    errors + LOGLOSS * log-loss of the vote at its best scale + SIZE * centres / rows
+
+(means over rows; smaller is better). Errors alone are few and noisy, hence the log-loss. The last
+term prefers fewer centres if all else is equal. The search ends after a few levels without an
+improvement, before it reaches the most expensive levels.
+
+The model is a committee: the mean of the votes of the best settings of the best level. They share
+their centres, so averaging reduces the noise of the choice without adding support vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._system.budget import Budget
+from ..exceptions import OutOfTime
+from ..kernels.base import FloatArray, IntArray
+from ..preparation.training import Training
+from ._path_sample import PathSample, RelaxedVotes, Setting, margins_of
+
+RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 5.0, 6.0))
+LEVELS_PER_DECADE = 2
+MOST_LEVELS = 12
+#: The l1 path ends when terms exceed this share of the rows, or the loss falls below this value.
+MOST_TERMS = 0.15
+LEAST_LOSS = 0.03
+#: Rows stop joining when the centres exceed this share of the rows, or reach this number.
+MOST_CENTERS = 0.5
+CENTERS_AT_ALL = 1500
+#: How many of the best kernels are still fitted while rows join.
+KERNELS_WHILE_GROWING = 4
+#: With more than two classes, each has a problem of its own, so that fitting takes long. After
+#: this many levels with all kernels, only this many of the best kernels are fitted.
+LEVELS_OF_ALL_KERNELS, KERNELS_OF_MANY_CLASSES = 2, 3
+#: With a time limit, the path begins at this level: earlier ones have few centres and rarely win.
+FIRST_IN_A_HURRY = 4
+#: The search ends after this many levels without an improvement.
+PATIENCE = 3
+#: Relative gap of l1 votes in folds.
+TOL = 1e-2
+LOGLOSS, SIZE = 3.0, 0.06
+#: How much worse than the best a sparser level may be, in standard errors.
+SPARSE_ERRORS = 0.5
+SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training rows and held-out rows, as indices into the rows passed to fit."""
+
+    train: IntArray
+    test: IntArray
+
+
+@dataclass(frozen=True)
+class Level:
+    """What the folds found at one level.
+
+    Attributes
+    ----------
+    penalty : the penalty on the l1 path; after its end, that of the last level on the path
+    grown_by : the setting whose vote chose the rows that joined; None on the l1 path
+    settings : all settings, best first
+    criteria : their criteria, smaller is better
+    losses : array of shape (n_settings, n_rows), the losses on the held-out rows
+    decisions : array of shape (n_settings, n_rows, n_problems), the votes on the held-out rows
+    scores : array of shape (n_settings, n_folds), as reported to the user
+    n_support : number of centres in each fold
+    gap : largest relative gap of the l1 votes
+    seconds : time that the level took
+    """
+
+    penalty: float
+    grown_by: Setting | None
+    settings: tuple[Setting, ...]
+    criteria: FloatArray
+    losses: NDArray[np.float32]
+    decisions: NDArray[np.float32]
+    scores: FloatArray
+    n_support: IntArray
+    gap: float
+    seconds: float
+
+
+class PathSearch:
+    """Folds that go down a path together.
+
+    Parameters
+    ----------
+    training : Training
+        The data, with all rows and with local columns.
+    weights : array of shape (n_samples,)
+        Weight in the loss of each row passed to fit.
+    folds : list of Fold
+    score : callable
+        Takes the votes on some rows, of shape (n_rows, n_problems), and the indices of these rows;
+        returns a score, where larger is better.
+    by_score : bool
+        Whether to choose by this score instead of the criterion above.
+    max_iter : int or None
+        Maximum number of rounds for each l1 vote.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        weights: FloatArray,
+        folds: list[Fold],
+        score: Callable[[FloatArray, IntArray], float],
+        *,
+        by_score: bool = False,
+        budget: Budget,
+        max_iter: int | None = None,
+    ) -> None:
+        self.training, self.folds = training, folds
+        self.score, self.by_score, self.max_iter = score, by_score, max_iter
+        self.weights = weights
+        places = training.places
+        assert places is not None
+        self.codes = np.where(places >= 0, training.codes[places], 0)
+        times = np.zeros(len(places), np.intp)
+        for fold in folds:
+            times[fold.test] += 1
+        #: Rows that have a weight and are held out in at least one fold.
+        self.scored = np.flatnonzero((times > 0) & (places >= 0))
+        self.times = times[self.scored]
+        self.samples = []
+        for fold in folds:
+            budget.check_time()
+            self.samples.append(PathSample(training, self.weights_of(fold), TOL))
+        budget.check_time()
+        self.top = self.everyone().first_entry()
+
+    def weights_of(self, fold: Fold) -> FloatArray:
+        """Return the weight of each distinct row in the training part of a fold."""
+        places = self.training.places
+        assert places is not None
+        train = fold.train[places[fold.train] >= 0]
+        n_rows = len(self.training.codes)
+        return np.bincount(places[train], self.weights[train], n_rows).astype(np.float64)
+
+    def everyone(self) -> PathSample:
+        """Return the sample of all rows."""
+        return PathSample(self.training, self.training.w, TOL)
+
+    def levels(self, budget: Budget) -> Iterator[Level]:
+        """Yield one level after another until the search ends or time runs out."""
+        best, idle = np.inf, 0
+        number = 0 if math.isinf(budget.deadline) else FIRST_IN_A_HURRY
+        growing: Setting | None = None
+        kernels = list(range(self.training.columns.n_kernels))
+        whole, budget = budget, budget.share(2)  # give up on a slow first level
+        while idle < PATIENCE and self.top > 0:
+            started = time.perf_counter()
+            penalty = self.top * 10.0 ** (-(number + 1) / LEVELS_PER_DECADE)
+            try:
+                for sample in self.samples:
+                    if growing is None:
+                        sample.follow_path(penalty, budget, max_iter=self.max_iter)
+                        last_penalty = penalty
+                    else:
+                        budget.check_time()
+                        sample.grow(growing)
+                level = self._score(last_penalty, growing, kernels, budget, started)
+            except OutOfTime:
+                if best == np.inf:
+                    raise
+                return
+            yield level
+            budget = whole
+            number += 1
+            idle = 0 if level.criteria[0] < best else idle + 1
+            best = min(best, float(level.criteria[0]))
+            share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
+            if self.training.n_problems > 1 and number >= LEVELS_OF_ALL_KERNELS:
+                kernels = best_kernels(level, KERNELS_OF_MANY_CLASSES)
+            if growing is not None or self._ends_path(number):
+                growing = level.settings[0]
+                kernels = best_kernels(level, KERNELS_WHILE_GROWING)
+                large = max(len(s.chosen) for s in self.samples) >= CENTERS_AT_ALL
+                if share > MOST_CENTERS or large or not all(s.can_grow for s in self.samples):
+                    return
+
+    def _ends_path(self, number: int) -> bool:
+        """Whether the l1 path ends here: it starts to interpolate, or has enough levels."""
+        terms = np.mean([sample.n_terms / len(sample.rows) for sample in self.samples])
+        loss = np.mean([sample.loss for sample in self.samples])
+        return bool(terms > MOST_TERMS or loss < LEAST_LOSS or number == MOST_LEVELS)
+
+    def _score(
+        self,
+        penalty: float,
+        grown_by: Setting | None,
+        kernels: list[int],
+        budget: Budget,
+        started: float,
+    ) -> Level:
+        """Fit relaxed votes with some kernels and every rho in all folds, and score them."""
+        decisions, scores = self._decide(kernels, budget)
+        losses = losses_of(margins_of(decisions, self.codes[self.scored]))
+        weights = self.weights[self.scored]
+        share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
+        criteria = losses @ weights / weights.sum() + SIZE * share
+        if self.by_score:
+            criteria = -np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
+        order = np.argsort(criteria, kind="stable")
+        settings = [Setting(kernel, rho) for kernel in kernels for rho in RHOS]
+        gaps = [s.gap / s.objective for p in self.samples for s in p.solutions if s.objective > 0]
+        return Level(
+            penalty,
+            grown_by,
+            tuple(settings[place] for place in order),
+            criteria[order],
+            losses[order].astype(np.float32),
+            decisions[order].astype(np.float32),
+            scores[order],
+            np.array([len(sample.chosen) for sample in self.samples]),
+            max(gaps, default=0.0),
+            time.perf_counter() - started,
+        )
+
+    def _decide(self, kernels: list[int], budget: Budget) -> tuple[FloatArray, FloatArray]:
+        """Return the votes of all settings on the held-out rows, and their scores in each fold."""
+        places = self.training.places
+        assert places is not None
+        n_problems = self.training.n_problems
+        votes = np.zeros((len(kernels) * len(RHOS), len(places), n_problems))
+        scores = np.zeros((len(votes), len(self.folds)))
+        for f, (sample, fold) in enumerate(zip(self.samples, self.folds, strict=True)):
+            test = fold.test[places[fold.test] >= 0]
+            for number, kernel in enumerate(kernels):
+                budget.check_time()
+                first = number * len(RHOS)
+                of_fold = np.zeros((len(RHOS), len(test), n_problems))
+                if len(sample.chosen):
+                    relaxed = sample.relax(kernel, RHOS)
+                    values = self.training.columns.take(
+                        relaxed[0].kernels, relaxed[0].centers, places[test]
+                    )
+                    of_fold[:] = [vote.decide(values) for vote in relaxed]
+                votes[first : first + len(RHOS), test] += of_fold
+                scores[first : first + len(RHOS), f] = [self.score(v, test) for v in of_fold]
+        return votes[:, self.scored] / self.times[:, None], scores
+
+
+def best_kernels(level: Level, n: int) -> list[int]:
+    """Return the n kernels whose settings do best at a level."""
+    order = dict.fromkeys(setting.kernel for setting in level.settings)
+    return sorted(list(order)[:n])
+
+
+def refit(
+    training: Training,
+    levels: list[Level],
+    n_members: int,
+    *,
+    tol: float,
+    budget: Budget,
+    factor: float = 1.0,
+) -> tuple[PathSample, list[RelaxedVotes]]:
+    """Go down a path with all rows; return the sample and the best votes of the last level.
+
+    Penalties are multiplied by ``factor``, which corrects for a search on fewer rows.
+    """
+    sample = PathSample(training, training.w, TOL)
+    for number, level in enumerate(levels):
+        last_on_path = number + 1 == len(levels) or levels[number + 1].grown_by is not None
+        if level.grown_by is None:
+            sample.follow_path(factor * level.penalty, budget, tol if last_on_path else None)
+        else:
+            budget.check_time()
+            sample.grow(level.grown_by)
+    members = []
+    for setting in levels[-1].settings[:n_members]:
+        rhos = [rho for rho in RHOS if rho >= setting.rho]
+        members.append(sample.relax(setting.kernel, rhos, tol)[-1])
+    return sample, members
+
+
+def losses_of(margins: FloatArray) -> FloatArray:
+    """Return the error of each row plus its log-loss at each setting's best scale."""
+    scaled = margins / (np.std(margins, axis=-1, keepdims=True) + 1e-12)
+    means = np.array([np.logaddexp(0.0, -scale * scaled).mean(axis=-1) for scale in SCALES])
+    best = SCALES[means.argmin(axis=0)]
+    return np.asarray((margins <= 0) + LOGLOSS * np.logaddexp(0.0, -best[:, None] * scaled))
+
+
+def choose_level(levels: list[Level], prefer: str) -> int:
+    """Return the index of the best level or, if ``prefer`` is "sparse", of the sparsest near it."""
+    criteria = np.array([level.criteria[0] for level in levels])
+    best = int(criteria.argmin())
+    if prefer == "best":
+        return best
+    top = levels[best].losses[0]
+    allowed = top.mean() + SPARSE_ERRORS * top.std() / np.sqrt(len(top))
+    near = [n for n, level in enumerate(levels) if level.losses[0].mean() <= allowed]
+    return min(near, key=lambda n: (float(levels[n].n_support.mean()), n))

@@ -1,0 +1,292 @@
+"""`VotedKernelClassifierCV` without a grid: prepares, searches down a path, chooses, and refits."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from .._system.blas_threads import single_blas_thread
+from .._system.budget import Budget
+from .._system.stack_level import user_stacklevel
+from ..complexity import StableRank
+from ..exceptions import FitLimitError, OutOfTime
+from ..kernels import Gaussian
+from ..kernels.base import FloatArray
+from ..kernels.stacked_columns import stack_columns
+from ..preparation.class_weights import class_factors, weighted_classes
+from ..preparation.training import Training
+from ._path_model import describe_committee
+from ._path_search import Fold, Level, PathSearch, choose_level, refit
+from ._progress import FitProgress
+from ._search_data import Alternative, SearchData
+from .classifier import VotedKernelClassifier
+
+#: The widths for ``kernels=None``, in units of 1 / (n_features * variance).
+WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+#: Settings are compared on at most this many distinct rows; the model is fitted on all rows.
+SEARCH_ROWS = 2000
+#: Time limit of the last fit, in seconds, if no time is left: enough for it to raise its error.
+SHORTEST = 1e-3
+#: The part of a time limit that a plain vote may use if there is to be a search after it.
+INSURANCE_SHARE = 0.3
+#: The share of a time limit that the search may use; the rest is for the last fit.
+SEARCH_SHARE = 0.7
+
+
+@dataclass(frozen=True)
+class Searched:
+    """An alternative, its data, and the levels of its path.
+
+    ``factor`` converts penalties of the search to penalties for all rows.
+    """
+
+    named: dict[str, Any]
+    estimator: VotedKernelClassifier
+    training: Training
+    levels: list[Level]
+    factor: float
+
+    @property
+    def criterion(self) -> float:
+        """The best criterion of any level."""
+        return min(float(level.criteria[0]) for level in self.levels)
+
+
+class PathStrategy:
+    """The default search of an estimator, step by step.
+
+    Parameters
+    ----------
+    search : VotedKernelClassifierCV
+    alternatives : list of Alternative
+    data : SearchData
+    """
+
+    def __init__(self, search: Any, alternatives: list[Alternative], data: SearchData) -> None:
+        self.search, self.data = search, data
+        self.alternatives = [(named, with_defaults(model)) for named, model in alternatives]
+        #: What is fitted if there is no level to choose from, and its fit.
+        self.plain = alternatives[0][1]
+        self.insurance: VotedKernelClassifier | None = None
+        seconds = search.time_limit
+        self.budget = Budget().for_seconds(seconds)
+        self.search_budget = Budget().for_seconds(
+            None if seconds is None else SEARCH_SHARE * seconds
+        )
+        self.found: list[Searched] = []
+        #: Whether time ran out before some alternative completed a level.
+        self.was_late = False
+
+    def run(self, progress: FitProgress) -> None:
+        """Search all alternatives, as far as time allows."""
+        if self.search.time_limit is not None and self.search.refit and not self._insure():
+            self.was_late = True
+            return
+        for number, (named, estimator) in enumerate(self.alternatives):
+            share = self.search_budget.share(len(self.alternatives) - number)
+            try:
+                found = self._search_one(named, estimator, share, progress)
+            except OutOfTime:
+                self.was_late = True
+                continue
+            if found.levels:
+                self.found.append(found)
+
+    def _insure(self) -> bool:
+        """Fit a plain vote first, in case the search comes to nothing; whether to search then."""
+        model: VotedKernelClassifier = clone(self.plain)
+        model.set_params(time_limit=max(SHORTEST, self.budget.seconds_left))
+        data = self.data
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.insurance = model.fit(data.X, data.labels, data.sample_weight)
+        except FitLimitError:
+            return False
+        used = self.search.time_limit - self.budget.seconds_left
+        return bool(used <= INSURANCE_SHARE * self.search.time_limit)
+
+    def _search_one(
+        self,
+        named: dict[str, Any],
+        estimator: VotedKernelClassifier,
+        budget: Budget,
+        progress: FitProgress,
+    ) -> Searched:
+        data = self.data
+        with single_blas_thread():
+            training = Training.prepare(
+                clone(estimator), data.X, data.labels, data.sample_weight, budget=budget
+            )
+            part, n_rows = training, len(training.codes)
+            if n_rows > SEARCH_ROWS:
+                part = training.first_rows(SEARCH_ROWS)
+            budget.check_time()
+            part = replace(part, columns=stack_columns(part.columns))
+            if not np.isfinite(training.complexities).all():
+                raise OutOfTime
+            folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in data.splits]
+            search = PathSearch(
+                part,
+                self._weights(),
+                folds,
+                data.score,
+                by_score=data.scorer is not None,
+                budget=budget,
+                max_iter=self.search.max_iter,
+            )
+            levels = []
+            for number, level in enumerate(search.levels(budget)):
+                progress.begin_problem(f"level {number}", lambda _: {})
+                levels.append(level)
+                if progress.end_problem():
+                    break
+        factor = math.sqrt(len(part.codes) / n_rows)
+        return Searched(named, estimator, training, levels, factor)
+
+    def _weights(self) -> FloatArray:
+        """Return the weight in the loss of each row passed to fit."""
+        data = self.data
+        weights = data.sample_weight
+        if weights is None:
+            weights = np.ones(len(data.codes))
+        factors = class_factors(self.search.class_weight, data.classes, data.codes, weights)
+        weights = weighted_classes(weights, factors, data.codes)
+        return np.asarray(weights / weights.sum())
+
+    # -- results -----------------------------------------------------------------------
+
+    def results(self) -> dict[str, Any]:
+        """Return all settings of all levels, in the format of `GridSearchCV`."""
+        rows: list[dict[str, Any]] = []
+        columns: dict[str, list[Any]] = {}
+        for found in self.found:
+            names = found.training.columns.names
+            for number, level in enumerate(found.levels):
+                for place, setting in enumerate(level.settings):
+                    rows.append(
+                        found.named
+                        | {
+                            "complexity_penalty": level.penalty,
+                            "level": number,
+                            "kernel": names[setting.kernel],
+                            "relaxation": setting.rho,
+                        }
+                    )
+                    values = {
+                        "scores": level.scores[place],
+                        "mean_test_loss": float(level.criteria[place]),
+                        "mean_n_support": float(level.n_support.mean()),
+                        "mean_fit_time": level.seconds / len(level.settings),
+                        "max_relative_gap": level.gap,
+                    }
+                    for name, value in values.items():
+                        columns.setdefault(name, []).append(value)
+        scores = np.array(columns.pop("scores"))
+        results: dict[str, Any] = {"params": rows}
+        for name in rows[0]:
+            results[f"param_{name}"] = np.array([row[name] for row in rows])
+        for split in range(scores.shape[1]):
+            results[f"split{split}_test_score"] = scores[:, split]
+        mean = scores.mean(axis=1)
+        results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
+        results["rank_test_score"] = 1 + (mean[None, :] > mean[:, None] + 1e-12).sum(axis=1)
+        results["n_solved_splits"] = np.full(len(rows), scores.shape[1])
+        return results | {name: np.array(values) for name, values in columns.items()}
+
+    def choose(self) -> tuple[Searched, int, int]:
+        """Return the best alternative, its level, and the index of its best setting in results."""
+        best = min(self.found, key=lambda found: found.criterion)
+        level = choose_level(best.levels, self.search.prefer)
+        before = 0
+        for found in self.found:
+            sizes = [len(entry.settings) for entry in found.levels]
+            if found is best:
+                return best, level, before + sum(sizes[:level])
+            before += sum(sizes)
+        raise AssertionError("the best alternative is among those found")
+
+    def refit(self, found: Searched, level: int) -> dict[str, Any]:
+        """Fit the committee of a level on all rows, and return its fitted attributes."""
+        levels = found.levels[: level + 1]
+        n_members = 1 if self.search.prefer == "sparse" else int(self.search.committee)
+        training = found.training
+        budget = replace(training.columns.budget, deadline=self.budget.deadline)
+        training = training.within(budget)
+        if len(training.codes) <= SEARCH_ROWS:
+            training = replace(training, columns=stack_columns(training.columns))
+        try:
+            with single_blas_thread():
+                sample, members = refit(
+                    training,
+                    levels,
+                    n_members,
+                    tol=self.search.tol,
+                    budget=budget,
+                    factor=found.factor,
+                )
+        except OutOfTime:
+            raise FitLimitError(
+                f"time_limit={self.search.time_limit!r} left no time to fit a model with the "
+                "chosen settings; give a larger time_limit."
+            ) from None
+        names = training.columns.names
+        settings = [
+            {"kernel": names[setting.kernel], "relaxation": setting.rho}
+            for setting in levels[-1].settings[: len(members)]
+        ]
+        penalty = found.factor * levels[-1].penalty
+        return describe_committee(found.training, sample, members, settings, penalty)
+
+    def fit_plain(self) -> VotedKernelClassifier:
+        """Return a fitted `VotedKernelClassifier`, for use if the search completed no level."""
+        search, data = self.search, self.data
+        if not search.refit:
+            raise FitLimitError(
+                f"time_limit={search.time_limit!r} ended the search before any level was complete; "
+                "give a larger time_limit."
+            )
+        if self.was_late:
+            warnings.warn(
+                f"time_limit={search.time_limit!r} ended the search before any level was complete. "
+                "The model is that of VotedKernelClassifier with its default penalties.",
+                ConvergenceWarning,
+                stacklevel=user_stacklevel(),
+            )
+        if self.insurance is not None:
+            return self.insurance
+        if search.time_limit is not None:
+            raise FitLimitError(
+                f"time_limit={search.time_limit!r} left no time to fit any model; give a larger "
+                "time_limit."
+            )
+        model: VotedKernelClassifier = clone(self.plain)
+        model.fit(data.X, data.labels, data.sample_weight)
+        return model
+
+    def warn_of_limits(self) -> None:
+        """Warn if the time limit ended the search."""
+        if self.search.time_limit is not None and self.search_budget.is_late:
+            n_levels = sum(len(found.levels) for found in self.found)
+            warnings.warn(
+                f"time_limit={self.search.time_limit!r} ended the search after {n_levels} levels; "
+                "the model is chosen from these. Larger penalties are tried first.",
+                ConvergenceWarning,
+                stacklevel=user_stacklevel(),
+            )
+
+
+def with_defaults(model: VotedKernelClassifier) -> VotedKernelClassifier:
+    """Return the classifier with the kernels and the complexity of the default search."""
+    model = clone(model)
+    if model.kernels is None:
+        model.kernels = Gaussian(WIDTHS)
+    if isinstance(model.complexity, str) and model.complexity == "auto":
+        model.complexity = StableRank(power=2.0)
+    return model

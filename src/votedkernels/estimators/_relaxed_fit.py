@@ -1,0 +1,57 @@
+"""``relaxation`` of a fit: the terms that the l1 vote chose get new weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ..preparation.training import Training
+from ..problem import Problem, Solution, Terms, Vote, union_of_terms
+from ..solvers.relaxation import ChosenColumns
+from ._fitted_attributes import describe_solutions, on_common_widths
+from ._voting import ATTRIBUTE_OF, attributes_of
+
+#: Rho of ``relaxation="auto"``.
+AUTO = 1e-4
+#: Rho falls by this factor towards its value, for warm starts.
+STEP = 10.0
+LARGEST = 1e-1
+
+
+def describe_relaxed(
+    training: Training, problems: list[Problem], solutions: list[Solution], rho: float, tol: float
+) -> dict[str, Any]:
+    """Return the fitted attributes of solutions whose terms have got new weights.
+
+    All problems are relaxed over the terms that any of them has, so that classes share them.
+    """
+    selected = describe_solutions(training, problems, solutions)
+    training, problems, solutions = on_common_widths(training, problems, solutions)
+    kernels, centers, _ = union_of_terms(
+        [solution.terms for solution in solutions], training.columns.n_centers
+    )
+    if len(kernels) == 0:
+        return selected
+    at_centers = training.values_at_centers(kernels, centers)
+    chosen = ChosenColumns.gather(training.columns, training.w, kernels, centers, at_centers)
+    n_steps = max(0, int(np.ceil(np.log(LARGEST / rho) / np.log(STEP))))
+    rhos = [rho * STEP**step for step in range(n_steps, -1, -1)]
+    votes = [chosen.relax(p.y, training.w, rhos, tol=min(tol, 1e-9))[-1] for p in problems]
+    terms = [Terms(kernels, centers, vote.weights, vote.intercept) for vote in votes]
+    intercepts = np.array([vote.intercept for vote in votes])
+    vote = Vote.gather(terms, intercepts, training.columns.families, training.centers)
+    return {
+        **selected,
+        **attributes_of(vote),
+        "kernel_mass_": vote.kernel_mass,
+        "selection_": selection_of(selected),
+        "relaxed_objective_": float(sum(vote.objective for vote in votes)),
+        "relaxed_dual_gap_": float(sum(vote.gap for vote in votes)),
+    }
+
+
+def selection_of(attributes: dict[str, Any]) -> Bunch:
+    """Return the vote among fitted attributes under its own name."""
+    return Bunch(**{name.rstrip("_"): attributes[name] for name in ATTRIBUTE_OF.values()})

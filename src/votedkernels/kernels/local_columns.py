@@ -1,0 +1,373 @@
+"""Columns over rows and centres in this process, evaluated in blocks.
+
+The p Gram matrices are never stored. If memory allows, the bases of the families (inner products,
+squared distances) are stored; otherwise they are computed again, block by block, in each pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._system.budget import Budget
+from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
+from .columns import Columns, blocks
+
+Result = TypeVar("Result")
+
+# Blocks have fixed sizes, so that sums do not depend on the number of threads.
+BLOCK_ROWS = 4096
+BLOCK_CENTERS = 256
+VOTE_ROWS = 1024  # a block of votes stays in cache
+FUSED_ROWS = 256
+BASE_ROWS = 256  # for bases to store; the deadline is checked between blocks
+BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
+DEFAULT_MEMORY = 2**30
+#: Computing the bases to store may take this fraction, 1 / BASES, of the time to the deadline.
+BASES = 4
+#: The most kernel values to compute between two checks of the deadline, if there is one.
+VALUES_AT_ONCE = 2**25
+#: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
+FUSED_WORK = 5 * 10**8
+
+
+class LocalColumns(Columns):
+    """Columns of fitted kernel families over rows and centres in this process.
+
+    Parameters
+    ----------
+    families : sequence of fitted KernelFamily
+    X : rows, in the form that the families need
+    centers : centres, in the same form (column numbers for a precomputed kernel)
+    itself : the rows in the form of centres; X by default
+    outside : as for `Columns`
+    for_bases : int
+        Bytes that stored bases may use.
+    budget : Budget
+        As for `Columns`; the memory of stored bases is deducted from it.
+    """
+
+    def __init__(
+        self,
+        families: Sequence[KernelFamily],
+        X: Any,
+        centers: Any,
+        *,
+        itself: Any = None,
+        outside: tuple[Any, Any] | None = None,
+        for_bases: int = DEFAULT_MEMORY,
+        budget: Budget = Budget(),  # noqa: B008 - immutable
+    ) -> None:
+        super().__init__(
+            families, count_rows(X), count_rows(centers), outside=outside, budget=budget
+        )
+        self.X = X
+        self.centers = centers
+        self.itself = X if itself is None else itself
+        for family in self.families:
+            family.check_range(X, centers)
+        self._bases = self._cached_bases(for_bases)
+        kept = sum(base.nbytes for base in self._bases if base is not None)
+        self.budget = replace(budget, memory=budget.memory - kept)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether to use compiled loops."""
+        return self.budget.compiled and has_numba()
+
+    # -- the interface ------------------------------------------------------------
+
+    def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j) in one pass; see `Columns`."""
+        active = np.flatnonzero(v)
+        n_centers = self.n_centers if centers is None else len(centers)
+        weights = v[active]
+
+        fused = self.is_compiled
+        factors = self._right_factors(active) if fused else []
+
+        def work(cols: slice) -> FloatArray:
+            chosen = cols if centers is None else centers[cols]
+            out = np.zeros((self.n_kernels, len(range(n_centers)[cols])))
+            for f, family in enumerate(self.families):
+                mine = self.members_of(f)
+                if not (fused and family.has_fused):
+                    for rows in blocks(len(active), BLOCK_ROWS):
+                        base = self.base(f, active[rows], chosen)
+                        out[mine] += self._correlate_members(family, base, weights[rows])
+                    continue
+                for rows, base in self._turned_bases(f, active, chosen, factors[f]):
+                    self.budget.check_time()
+                    out[mine] += family.correlate_fused(base, weights[rows])
+            return out
+
+        return np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+
+    def _correlate_members(
+        self, family: KernelFamily, base: FloatArray, v: FloatArray
+    ) -> FloatArray:
+        """Return `family.correlate`; with very many members, check the deadline before each."""
+        if math.isinf(self.budget.deadline) or family.n_kernels * base.size <= VALUES_AT_ONCE:
+            return family.correlate(base, v)
+        out = np.empty((family.n_kernels, base.shape[1]))
+        for k in range(family.n_kernels):
+            self.budget.check_time()
+            out[k] = v @ family.member(base, k)
+        return out
+
+    def _right_factors(self, active: IntArray) -> list[FloatArray | None]:
+        """Return the factor of some rows in each family's base, or None if it is not a product."""
+        factors: list[FloatArray | None] = []
+        X, few = take_rows(self.X, active), take_rows(self.X, slice(0, 1))
+        for family, base in zip(self.families, self._bases, strict=True):
+            is_product = family.has_fused and base is None and family.left_factor(few) is not None
+            factors.append(family.right_factor(X) if is_product else None)
+        return factors
+
+    def _turned_bases(
+        self, f: int, active: IntArray, chosen: IntArray | slice, right: FloatArray | None
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield the transposed base, centres by rows, in blocks that stay in cache."""
+        family, points = self.families[f], take_rows(self.centers, chosen)
+        left = None if right is None else family.left_factor(points)
+        buffer = np.empty((count_rows(points), FUSED_ROWS))
+        for rows in blocks(len(active), FUSED_ROWS):
+            if left is not None and right is not None:
+                part = right[rows]
+                # The last block may be smaller; it then gets an array of its own.
+                out = buffer if len(part) == FUSED_ROWS else None
+                yield rows, family.multiply(left, part, out)
+            elif self._bases[f] is not None:
+                yield rows, np.ascontiguousarray(self.base(f, active[rows], chosen).T)
+            else:
+                yield rows, family.base(points, take_rows(self.X, active[rows]))
+
+    def sample(self, n: int) -> tuple[Any, Any]:
+        """Return the first n rows, which are in the order of a hash since preparation."""
+        return take_rows(self.X, slice(0, n)), take_rows(self.itself, slice(0, n))
+
+    def at_hand(self) -> LocalColumns:
+        """Return these columns, which are already in this process."""
+        return self
+
+    def restricted(self, rows: IntArray, centers: IntArray) -> LocalColumns:
+        """Return the same kernels over some of the rows and centres."""
+        part = copy(self)
+        part.X, part.centers = take_rows(self.X, rows), take_rows(self.centers, centers)
+        part.itself = take_rows(self.itself, rows)
+        part.n_rows, part.n_centers = len(rows), len(centers)
+        part._bases = [  # noqa: SLF001 - a copy of itself
+            None if base is None else base[np.ix_(rows, centers)] for base in self._bases
+        ]
+        return part
+
+    def with_last(self, family: KernelFamily, *, alone: bool = False) -> LocalColumns:
+        """Return the same columns with other members of the last family, which share its base.
+
+        With ``alone``, these are the only columns.
+        """
+        part = copy(self)
+        first = len(self.families) - 1 if alone else 0
+        part._bases = self._bases[first:]  # noqa: SLF001 - a copy of itself
+        part._set_families([*self.families[first:-1], family])  # noqa: SLF001
+        return part
+
+    def squares(self, v: FloatArray, f: int) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j)^2 for the members of family f."""
+        return self._correlate_of(np.square, v, f)
+
+    def correlate_sizes(self, v: FloatArray) -> FloatArray:
+        """Return ``sum_i v_i |K_k(x_i, c_j)|``."""
+        parts = [self._correlate_of(np.abs, v, f) for f in range(len(self.families))]
+        return np.concatenate(parts)
+
+    def suprema(self, signs: FloatArray, f: int) -> FloatArray:
+        """Return ``max_j |sum_i signs_ti K_k(x_i, c_j)|`` for the members of family f.
+
+        ``signs`` has a row for each draw t, and the result has a row for each member.
+        """
+        family = self.families[f]
+
+        def work(cols: slice) -> FloatArray:
+            width = len(range(self.n_centers)[cols])
+            sums = np.zeros((family.n_kernels, len(signs), width))
+            for rows in blocks(self.n_rows, BLOCK_ROWS):
+                base = self.base(f, np.arange(self.n_rows)[rows], cols)
+                for k, values in enumerate(family.members(base)):
+                    self.budget.check_time()
+                    sums[k] += signs[:, rows] @ values
+            return np.asarray(np.abs(sums).max(axis=2))
+
+        return np.asarray(np.maximum.reduce(self._map(work, self.n_centers, BLOCK_CENTERS)))
+
+    def _correlate_of(
+        self, function: Callable[[FloatArray], FloatArray], v: FloatArray, f: int
+    ) -> FloatArray:
+        active, family = np.flatnonzero(v), self.families[f]
+
+        def work(cols: slice) -> FloatArray:
+            out = np.zeros((family.n_kernels, len(range(self.n_centers)[cols])))
+            for rows in blocks(len(active), BLOCK_ROWS):
+                base = self.base(f, active[rows], cols)
+                for k in range(family.n_kernels):
+                    self.budget.check_time()
+                    with np.errstate(over="ignore"):  # the caller rejects infinite values
+                        out[k] += v[active[rows]] @ function(family.member(base, k))
+            return out
+
+        return np.concatenate(self._map(work, self.n_centers, BLOCK_CENTERS), axis=1)
+
+    def take(
+        self, kernels: IntArray, centers: IntArray, rows: IntArray | None = None
+    ) -> FloatArray:
+        """Return the columns (kernels[t], centers[t]) on some rows."""
+        if rows is None:
+            rows = np.arange(self.n_rows)
+        out = np.empty((len(rows), len(kernels)))
+        for f, terms, members, used, positions in self._terms_by_family(kernels, centers):
+            for block in blocks(len(rows), BLOCK_ROWS):
+                base = self.base(f, rows[block], used)
+                out[block, terms] = self.families[f].columns(base, members, positions)
+        return out
+
+    def sums(self, v: FloatArray, kernels: IntArray, centers: IntArray) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j) for the columns (kernels[t], centers[t]) only."""
+        active = np.flatnonzero(v)
+        total = np.zeros(len(kernels))
+        for block in blocks(len(active), BLOCK_ROWS):
+            rows = active[block]
+            total += v[rows] @ self.take(kernels, centers, rows)
+        return total
+
+    def vote(
+        self,
+        kernels: IntArray,
+        centers: IntArray,
+        weights: FloatArray,
+        rows: IntArray | None = None,
+    ) -> FloatArray:
+        """Return sum_t weights[t] K_{kernels[t]}(x_i, c_{centers[t]}) for every row."""
+        n = self.n_rows if rows is None else len(rows)
+        used_by_family = list(self._terms_by_family(kernels, centers))
+        points = {f: take_rows(self.centers, used) for f, _, _, used, _ in used_by_family}
+
+        def work(block: slice) -> FloatArray:
+            out = np.zeros((len(range(n)[block]), *weights.shape[1:]))
+            for f, terms, members, used, positions in used_by_family:
+                if rows is None and self._bases[f] is None:
+                    base = self.families[f].base(take_rows(self.X, block), points[f])
+                else:
+                    mine = np.arange(n)[block] if rows is None else rows[block]
+                    base = self.base(f, mine, used)
+                out += self.families[f].vote(base, members, positions, weights[terms])
+            return out
+
+        if n == 0:
+            return np.zeros((0, *weights.shape[1:]))
+        return np.concatenate(self._map(work, n, VOTE_ROWS))
+
+    def _terms_by_family(
+        self, kernels: IntArray, centers: IntArray
+    ) -> Iterator[tuple[int, IntArray, IntArray, IntArray, IntArray]]:
+        """Yield (family, its terms, their members, the centres used, their positions in these)."""
+        for f in range(len(self.families)):
+            terms = np.flatnonzero(self._family_of[kernels] == f)
+            if len(terms):
+                used, positions = np.unique(centers[terms], return_inverse=True)
+                yield f, terms, self._member_of[kernels[terms]], used, positions
+
+    def largest(self) -> FloatArray:
+        """Return the approximate maximum of ``|K_k|`` for each kernel."""
+        parts = []
+        for family, base in zip(self.families, self._bases, strict=True):
+            if base is None or not family.is_costly:
+                parts.append(family.largest(self.X, self.centers))
+            else:
+                parts.append(np.array([np.abs(values).max() for values in family.members(base)]))
+        return np.concatenate(parts)
+
+    def error_growth(self) -> FloatArray:
+        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        return np.concatenate([f.error_growth(self.X) for f in self.families])
+
+    def diagonal(self, f: int) -> FloatArray:
+        """Return K_k(x_i, x_i) for the members of family f, shape (n_members, n_rows)."""
+        return self.families[f].diagonal(self.X, self.itself)
+
+    def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the smallest and the largest K_k(x, x), and their weighted sum."""
+        diagonal = self.diagonal(f)
+        ends = diagonal.min(axis=1), diagonal.max(axis=1)
+        return *self._with_outside(f, *ends), diagonal @ weights
+
+    # -- blocks ------------------------------------------------------------------------
+
+    def _map(self, work: Callable[[slice], Result], n: int, size: int) -> list[Result]:
+        """Call ``work`` on the blocks of range(n), in several threads; stop at the deadline."""
+
+        def in_time(part: slice) -> Result:
+            self.budget.check_time()
+            return work(part)
+
+        parts = list(blocks(n, size))
+        n_jobs = self.budget.n_jobs
+        if n_jobs == 1 or len(parts) == 1:
+            return [in_time(part) for part in parts]
+        with ThreadPoolExecutor(n_jobs) as pool:
+            try:
+                return list(pool.map(in_time, parts))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
+        """Return the base of family f on some rows and centres, stored or computed."""
+        base = self._bases[f]
+        if base is not None:
+            return base[rows, cols] if isinstance(cols, slice) else base[np.ix_(rows, cols)]
+        if self.families[f].is_costly:
+            self.budget.check_time()
+        return self.families[f].base(take_rows(self.X, rows), take_rows(self.centers, cols))
+
+    def _cached_bases(self, memory_limit: int) -> list[FloatArray | None]:
+        """Return the bases worth storing, as far as memory and time allow; None for the others."""
+        bases: list[FloatArray | None] = []
+        size_of_one = self.n_rows * self.n_centers
+        budget = self.budget.share(BASES)
+        for family in self.families:
+            size = 8 * size_of_one * math.prod(family.base_axes)
+            if size > memory_limit or not family.keeps_base(size_of_one):
+                bases.append(None)
+                continue
+            memory_limit -= size
+            base = np.empty((self.n_rows, self.n_centers, *family.base_axes))
+            for rows in blocks(self.n_rows, BASE_ROWS):
+                if budget.is_late:
+                    bases.append(None)
+                    break
+                base[rows] = family.base(take_rows(self.X, rows), self.centers)
+            else:
+                bases.append(base)
+        return bases
+
+
+@cache
+def has_numba() -> bool:
+    """Whether numba can be imported. Importing is slow, so call this only if there is much work."""
+    try:
+        from . import _fused  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def pays_to_compile(n_values: int) -> bool:
+    """Whether computing ``n_values`` kernel values is worth loading compiled loops."""
+    return n_values >= FUSED_WORK and has_numba()

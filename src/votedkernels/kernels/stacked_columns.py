@@ -1,0 +1,134 @@
+"""Columns whose values are all stored, for many small problems over parts of the same rows.
+
+A search solves hundreds of problems, on several folds and with many penalties. If memory allows,
+the p kernel matrices are evaluated once, and each fold takes its rows and centres from them.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from .base import FloatArray, IntArray
+from .columns import Columns
+from .local_columns import LocalColumns
+
+#: Bytes that all kernel matrices together may take.
+MOST_BYTES = 2**29
+
+
+def stack_columns(columns: Columns) -> Columns:
+    """Return the same columns with all values stored, or as they are if there are too many."""
+    if not isinstance(columns, LocalColumns):
+        return columns
+    if 8 * columns.n_values > min(MOST_BYTES, columns.budget.memory):
+        return columns
+    everyone = np.arange(columns.n_centers)
+    values = np.empty((columns.n_kernels, columns.n_rows, columns.n_centers))
+    for f, family in enumerate(columns.families):
+        base = columns.base(f, np.arange(columns.n_rows), everyone)
+        for kernel, member in zip(columns.members_of(f), family.members(base), strict=True):
+            columns.budget.check_time()
+            values[kernel] = member
+    return StackedColumns(columns, values)
+
+
+class StackedColumns(Columns):
+    """Other columns, together with all their values.
+
+    Parameters
+    ----------
+    source : LocalColumns
+    values : array of shape (n_kernels, n_rows, n_centers)
+    """
+
+    def __init__(self, source: LocalColumns, values: FloatArray) -> None:
+        super().__init__(
+            source.families,
+            source.n_rows,
+            source.n_centers,
+            outside=source.outside,
+            budget=source.budget,
+        )
+        self._source = source
+        self._values = values
+        self._rows, self._centers = np.arange(source.n_rows), np.arange(source.n_centers)
+        self._largest = np.asarray(np.abs(values).max(axis=(1, 2), initial=0.0))
+
+    def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j) in one pass; see `Columns`."""
+        self.budget.check_time()
+        active = np.flatnonzero(v)
+        if centers is not None:
+            return np.asarray(v[active] @ self._values[:, active[:, None], centers])
+        if 2 * len(active) > self.n_rows:
+            return np.asarray(v @ self._values)
+        return np.asarray(v[active] @ self._values[:, active])
+
+    def sums(self, v: FloatArray, kernels: IntArray, centers: IntArray) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j) for the columns (kernels[t], centers[t]) only."""
+        active = np.flatnonzero(v)
+        return np.asarray(v[active] @ self.take(kernels, centers, active))
+
+    def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the smallest and the largest K_k(x, x), and their weighted sum."""
+        return self.at_hand().diagonal_range(f, weights)
+
+    def take(
+        self, kernels: IntArray, centers: IntArray, rows: IntArray | None = None
+    ) -> FloatArray:
+        """Return the columns (kernels[t], centers[t]) on some rows."""
+        n_rows = self.n_rows if rows is None else len(rows)
+        out = np.empty((n_rows, len(kernels)))
+        for kernel in np.unique(kernels):
+            mine = np.flatnonzero(kernels == kernel)
+            values = self._values[kernel]
+            if rows is None:
+                out[:, mine] = values[:, centers[mine]]
+            else:
+                out[:, mine] = values[np.ix_(rows, centers[mine])]
+        return out
+
+    def vote(
+        self,
+        kernels: IntArray,
+        centers: IntArray,
+        weights: FloatArray,
+        rows: IntArray | None = None,
+    ) -> FloatArray:
+        """Return sum_t weights[t] K_{kernels[t]}(x_i, c_{centers[t]}) for every row."""
+        return np.asarray(self.take(kernels, centers, rows) @ weights)
+
+    def largest(self) -> FloatArray:
+        """Return a bound on ``|K_k|`` for each kernel."""
+        return self._largest
+
+    def error_growth(self) -> FloatArray:
+        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        return self._source.error_growth()
+
+    def sample(self, n: int) -> tuple[Any, Any]:
+        """Return the first n rows."""
+        return self.at_hand().sample(n)
+
+    def part(self, rows: IntArray, centers: IntArray) -> StackedColumns:
+        """Return the same kernels over some of the rows and centres, with copies of the values."""
+        part = copy(self)
+        part._rows, part._centers = self._rows[rows], self._centers[centers]  # noqa: SLF001
+        values = self._values
+        part._values = np.ascontiguousarray(values[:, rows][:, :, centers])  # noqa: SLF001
+        part.n_rows, part.n_centers = len(rows), len(centers)
+        return part
+
+    def restricted(self, rows: IntArray, centers: IntArray) -> LocalColumns:
+        """Return the same kernels over some of the rows and centres, without stored values."""
+        return self._source.restricted(self._rows[rows], self._centers[centers])
+
+    def at_hand(self) -> LocalColumns:
+        """Return the same columns, without stored values."""
+        everything = len(self._rows) == self._source.n_rows
+        if everything and len(self._centers) == self._source.n_centers:
+            return self._source
+        return self._source.restricted(self._rows, self._centers)

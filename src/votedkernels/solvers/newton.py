@@ -1,0 +1,135 @@
+"""Newton's method for relaxed votes, whose loss is piecewise quadratic.
+
+The loss is quadratic on the rows I within the margin, 0 < 1 - y_i f(x_i) <= 1, and linear on the
+rows J on the wrong side. If I and J are fixed, P is a quadratic function, whose minimum solves
+
+    (B_I^T diag(w_I) B_I + rho) z = B_IJ^T diag(w_IJ) y_IJ
+
+(with a column of ones, without rho, for the intercept). A step to this point may change I and J. If
+it does not, the point is the minimum of P. This takes a few steps (the finite Newton method of
+Mangasarian 2002, and of Keerthi and DeCoste 2005). A step that would increase P is halved. The
+matrix is updated only for rows that enter or leave I, and each rho starts from the solution of the
+one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack, lstsq
+
+from ..kernels.base import FloatArray
+from ..problem.relaxed import RelaxedProblem, smooth_hinge
+
+#: Maximum number of steps for one rho.
+MAX_STEPS = 100
+#: Penalty on the square of the intercept, relative to rho plus the sum of the weights, so that the
+#: linear system always has a solution.
+TINY = 1e-12
+#: If more rows than this share of I enter or leave it, the matrix is computed from scratch.
+MANY = 0.4
+#: The shortest step to try.
+SHORTEST = 1e-6
+
+
+def solve_relaxed(
+    problem: RelaxedProblem, rhos: Sequence[float], *, tol: float
+) -> Iterator[tuple[FloatArray, float]]:
+    """Yield (z, intercept) for each rho in turn.
+
+    Steps end at the exact minimum, up to rounding, or once a step lowers P by at most ``tol`` times
+    P. Decreasing values of rho are the quickest.
+    """
+    newton = Newton(problem)
+    for rho in rhos:
+        yield newton.solve(rho, tol)
+
+
+class Newton:
+    """The state of the method: the current weights, the rows I and J, and the matrix of I."""
+
+    def __init__(self, problem: RelaxedProblem) -> None:
+        self.problem = problem
+        n_rows, n_columns = problem.columns.shape
+        self.B = np.ones((n_rows, n_columns + problem.fit_intercept), order="F")
+        self.B[:, :n_columns] = problem.columns
+        root = np.sqrt(problem.w)
+        #: B, with each row multiplied by the square root of its weight.
+        self.scaled = np.asfortranarray(self.B * root[:, None])
+        self.target = problem.y * root
+        self.z = np.zeros(self.B.shape[1])
+        #: 1 - y f at each row; I, where it is in (0, 1]; and J, where it is larger.
+        self.h = np.ones(n_rows)
+        self.inside, self.wrong = np.ones(n_rows, bool), np.zeros(n_rows, bool)
+        #: The upper triangle of B_I^T diag(w_I) B_I.
+        self.matrix = blas.dsyrk(1.0, self.scaled, trans=1)
+
+    def solve(self, rho: float, tol: float) -> tuple[FloatArray, float]:
+        """Return the weights and the intercept for one rho."""
+        ridge = np.full(len(self.z), rho)
+        if self.problem.fit_intercept:
+            ridge[-1] = TINY * (rho + float(self.problem.w.sum()))
+        value = self._value(self.z, self.h, ridge)
+        for _ in range(MAX_STEPS):
+            before = value
+            value, is_full = self._move(self._minimum_of_piece(ridge), value, ridge)
+            settled = self._update_pieces()
+            if is_full and (settled or before - value <= tol * value):
+                break
+        if self.problem.fit_intercept:
+            return self.z[:-1].copy(), float(self.z[-1])
+        return self.z.copy(), 0.0
+
+    def _value(self, z: FloatArray, h: FloatArray, ridge: FloatArray) -> float:
+        return float(self.problem.w @ smooth_hinge(h) + 0.5 * (ridge @ (z * z)))
+
+    def _minimum_of_piece(self, ridge: FloatArray) -> FloatArray:
+        """Return the minimum of the quadratic function that equals P for the current I and J."""
+        matrix = self.matrix.copy(order="F")
+        matrix[np.diag_indices(len(ridge))] += ridge
+        right = self.scaled.T @ np.where(self.inside | self.wrong, self.target, 0.0)
+        factor, failed = lapack.dpotrf(matrix, clean=0)
+        if not failed:
+            return np.asarray(lapack.dpotrs(factor, right)[0])
+        whole = np.triu(matrix) + np.triu(matrix, 1).T  # after rounding: least squares
+        return np.asarray(lstsq(whole, right)[0])
+
+    def _move(self, aim: FloatArray, value: float, ridge: FloatArray) -> tuple[float, bool]:
+        """Step towards ``aim``, halving the step while P increases.
+
+        Return P at the new point, and whether the full step was taken or no step lowers P.
+        """
+        step, z = 1.0, aim
+        while step > SHORTEST:
+            h = 1.0 - self.problem.y * (self.B @ z)
+            found = self._value(z, h, ridge)
+            if found <= value:
+                self.z, self.h = z, h
+                return found, step == 1.0
+            step /= 2
+            z = self.z + step * (aim - self.z)
+        return value, True
+
+    def _update_pieces(self) -> bool:
+        """Update I, J and the matrix; return whether I and J stay the same."""
+        inside, wrong = (self.h > 0) & (self.h <= 1), self.h > 1
+        changed = np.flatnonzero(inside != self.inside)
+        settled = len(changed) == 0 and np.array_equal(wrong, self.wrong)
+        self.wrong = wrong
+        if len(changed) == 0:
+            return settled
+        if len(changed) > MANY * inside.sum():
+            self.matrix = blas.dsyrk(1.0, self.scaled[inside], trans=1)
+        else:
+            self._add(1.0, changed[inside[changed]])
+            self._add(-1.0, changed[~inside[changed]])
+        self.inside = inside
+        return False
+
+    def _add(self, sign: float, rows: NDArray[np.intp]) -> None:
+        """Add the contribution of some rows to the matrix, or subtract it."""
+        if len(rows):
+            part = np.asfortranarray(self.scaled[rows])
+            self.matrix = blas.dsyrk(sign, part, beta=1.0, c=self.matrix, trans=1, overwrite_c=1)

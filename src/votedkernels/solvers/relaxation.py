@@ -1,0 +1,71 @@
+"""The second stage of the default search: relaxed votes over chosen columns of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..kernels import Columns
+from ..kernels.base import FloatArray, IntArray
+from ..problem.relaxed import RelaxedProblem, RelaxedVote, Whitening
+from .newton import solve_relaxed
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """Columns whose weights are fitted again, whitened once for all labels and rhos.
+
+    Attributes
+    ----------
+    kernels, centers : the kernel and the centre of each column
+    design : B = K W at the rows
+    whitening : W
+    """
+
+    kernels: IntArray
+    centers: IntArray
+    design: FloatArray
+    whitening: Whitening
+
+    @classmethod
+    def gather(
+        cls,
+        columns: Columns,
+        w: FloatArray,
+        kernels: IntArray,
+        centers: IntArray,
+        center_values: FloatArray,
+    ) -> ChosenColumns:
+        """Evaluate columns at the rows, and whiten them.
+
+        ``center_values`` holds K_t(c_s); see `Whitening.of_terms`.
+        """
+        values = columns.take(kernels, centers)
+        definite = np.array([columns.family_of(k).is_positive_definite for k in kernels], bool)
+        sizes = np.sqrt(w @ values**2)
+        whitening = Whitening.of_terms(kernels, center_values, definite, sizes)
+        return cls(kernels, centers, whitening.apply(values), whitening)
+
+    def relax(
+        self,
+        y: FloatArray,
+        w: FloatArray,
+        rhos: Sequence[float],
+        *,
+        tol: float,
+        certify: bool = True,
+    ) -> list[RelaxedVote]:
+        """Return the relaxed votes for labels of +-1, one for each rho.
+
+        Without ``certify``, they have no certificate, which saves time.
+        """
+        problem = RelaxedProblem(self.design, y, w, rho=1.0)
+        votes = []
+        for rho, (z, intercept) in zip(rhos, solve_relaxed(problem, rhos, tol=tol), strict=True):
+            values = (np.inf, 0.0)
+            if certify:
+                values = replace(problem, rho=rho).certify(z, intercept)
+            votes.append(RelaxedVote(self.whitening.weights(z), intercept, *values))
+        return votes

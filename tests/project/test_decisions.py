@@ -1,0 +1,32 @@
+"""Every decision has a page with its five parts, and the index lists them all."""
+
+import re
+
+import pytest
+from support.paths import ROOT
+
+FOLDER = ROOT / "docs" / "decisions"
+PAGES = sorted(set(FOLDER.glob("*.md")) - {FOLDER / "index.md"})
+#: How the five parts of a page begin, in their order.
+PARTS = ("Question", "Tried|Considered", "Measured", "Decision", "Look again when")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page_is_short_and_has_its_five_parts(page):
+    text = page.read_text(encoding="utf-8")
+    assert 15 <= len(text.splitlines()) <= 40
+    places = [re.search(rf"^\*\*({part})\b", text, re.MULTILINE) for part in PARTS]
+    assert all(places), page
+    starts = [place.start() for place in places]
+    assert starts == sorted(starts)
+
+
+def test_index_lists_every_page_once():
+    listed = re.findall(r"\[\]\(([\w-]+\.md)\)", (FOLDER / "index.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == [page.name for page in PAGES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_that_a_page_names_exist(page):
+    named = re.findall(r"`((?:benchmarks|docs)/[\w/.-]+\.\w+)`", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).is_file()] == []
