@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..kernels.base import FloatArray, KernelFamily, in_moderate_units, take_rows
+from ..kernels.base import FloatArray, KernelFamily, in_moderate_units
 from ..kernels.columns import Columns
 from .base import ComplexityMeasure, positive_range
 
@@ -110,10 +110,12 @@ class Local(ComplexityMeasure):
         radii = self._radii(len(kappa_squared))
         random = np.random.default_rng(self.random_state)
         out = []
-        needed = _spectrum_bytes(columns.families[f], columns.n_rows)
+        distinct, groups = columns.distinct_rows()
+        totals = np.bincount(groups, sample_weight).astype(np.float64)
+        needed = _spectrum_bytes(columns.families[f], len(distinct))
         memory = columns.budget.memory + columns.budget.block_memory
-        for rows in subsamples(columns.n_rows, random, fits=needed <= memory):
-            spectra = family_spectra(columns, f, rows, sample_weight[rows], kappa_squared)
+        for chosen in subsamples(len(distinct), random, fits=needed <= memory):
+            spectra = family_spectra(columns, f, distinct[chosen], totals[chosen], kappa_squared)
             out.append([
                 kappa_squared[k] * (fixed_point(mu, m) if radii is None else psi(radii[k], mu, m))
                 for k, mu in enumerate(spectra)
@@ -160,8 +162,7 @@ def family_spectra(
 ) -> list[FloatArray]:
     """Return the eigenvalues mu_j of each member on some rows, largest first."""
     family = columns.families[f]
-    local = columns.at_hand()
-    base = family.base(take_rows(local.X, rows), take_rows(local.itself, rows))
+    base = family.base(*columns.points(rows))
     root = np.sqrt(weights / weights.sum())
     spectra = []
     for k in range(family.n_kernels):

@@ -22,6 +22,7 @@ from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.columns import Columns
 from ..kernels.local_columns import LocalColumns
+from ..kernels.row_hashes import hash_rows
 from . import tasks
 from .rows import RemoteRows
 
@@ -213,24 +214,25 @@ class DaskColumns(Columns):
             self._sent.append((numbers, self.rows.send(self.rows[numbers])))
         return self._sent
 
-    def sample(self, n: int) -> tuple[FloatArray, FloatArray]:
-        """Return the rows of the smallest hashes: the first n rows of a fit in one process.
+    def distinct_rows(self) -> tuple[IntArray, IntArray]:
+        """Return one row of each group of identical rows of one class, and the group of each row.
 
-        There, rows that are identical and of one class are one row.
+        Groups have the order of a fit in one process. Rows with the same hash count as identical.
         """
-        # Twice as many, because some may be identical.
-        parts = self.rows.run(lambda: self.rows.submit_all(tasks.first_by_hash, lambda _: (2 * n,)))
-        hashes = np.concatenate([part for part, _ in parts])
-        numbers = np.concatenate(
-            [self.rows.starts[c] + found for c, (_, found) in enumerate(parts)]
-        )
-        order = np.lexsort((self._codes[numbers], hashes))
-        hashes, numbers = hashes[order], numbers[order]
-        codes = self._codes[numbers]
-        fresh = np.ones(len(numbers), bool)
-        fresh[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
-        rows = self.rows[numbers[fresh][:n]]
-        return rows, rows
+        parts = self.rows.run(lambda: self.rows.submit_all(hash_rows, lambda _: ()))
+        hashes = np.concatenate(parts)
+        order = np.lexsort((self._codes, hashes))
+        hashes, codes = hashes[order], self._codes[order]
+        new = np.ones(len(order), bool)
+        new[1:] = (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1])
+        groups = np.empty(len(order), np.intp)
+        groups[order] = np.cumsum(new) - 1
+        return order[new], groups
+
+    def points(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return some rows, as rows and as centres; the client fetches them."""
+        found = self.rows[rows]
+        return found, found
 
     # -- rows at hand ------------------------------------------------------------------
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._system.blas_threads import single_blas_thread
 from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.local_columns import LocalColumns
-from ..kernels.row_hashes import hash_rows
 
 #: The most columns that one chunk proposes in a pass.
 MOST_COLUMNS = 256
@@ -62,13 +60,6 @@ def summarize(rows: FloatArray, weights: FloatArray) -> Summary:
 def squared_deviations(rows: FloatArray, weights: FloatArray, mean: float) -> float:
     """Return the weighted sum of the squared deviations of all entries from the mean."""
     return float((weights @ (rows - mean) ** 2).sum())
-
-
-def first_by_hash(rows: FloatArray, n: int) -> tuple[NDArray[np.uint64], IntArray]:
-    """Return the smallest hashes of rows, and where they are."""
-    hashes = hash_rows(rows)
-    order = np.argsort(hashes, kind="stable")[:n]
-    return hashes[order], order
 
 
 def take(rows: FloatArray, numbers: IntArray) -> FloatArray:

@@ -150,11 +150,23 @@ class Columns(ABC):
         """Return by what factor the rounding error of each K_k exceeds that of a single number."""
 
     @abstractmethod
+    def points(self, rows: IntArray) -> tuple[Any, Any]:
+        """Return some rows, as rows and as centres."""
+
+    def distinct_rows(self) -> tuple[IntArray, IntArray]:
+        """Return one row of each group of identical rows of one class, and the group of each row.
+
+        The order of the groups depends only on their content, and is as good as random.
+        """
+        everyone = np.arange(self.n_rows)  # preparation has merged identical rows and ordered them
+        return everyone, everyone
+
     def sample(self, n: int) -> tuple[Any, Any]:
         """Return a fair draw of up to n rows, as rows and as centres, that depends on content only.
 
         The order in which the user passes the rows does not change it.
         """
+        return self.points(self.distinct_rows()[0][:n])
 
     # -- variants of these columns -----------------------------------------------------
 

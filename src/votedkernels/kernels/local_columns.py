@@ -149,9 +149,9 @@ class LocalColumns(Columns):
             else:
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
-    def sample(self, n: int) -> tuple[Any, Any]:
-        """Return the first n rows, which are in the order of a hash since preparation."""
-        return take_rows(self.X, slice(0, n)), take_rows(self.itself, slice(0, n))
+    def points(self, rows: IntArray) -> tuple[Any, Any]:
+        """Return some rows, as rows and as centres."""
+        return take_rows(self.X, rows), take_rows(self.itself, rows)
 
     def at_hand(self) -> LocalColumns:
         """Return these columns, which are already in this process."""

@@ -109,9 +109,9 @@ class StackedColumns(Columns):
         """Return by what factor the rounding error of each K_k exceeds that of a single number."""
         return self._source.error_growth()
 
-    def sample(self, n: int) -> tuple[Any, Any]:
-        """Return the first n rows."""
-        return self.at_hand().sample(n)
+    def points(self, rows: IntArray) -> tuple[Any, Any]:
+        """Return some rows, as rows and as centres."""
+        return self._source.points(self._rows[rows])
 
     def part(self, rows: IntArray, centers: IntArray) -> StackedColumns:
         """Return the same kernels over some of the rows and centres, with copies of the values."""

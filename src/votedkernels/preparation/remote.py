@@ -16,6 +16,7 @@ from .._system.budget import Budget
 from ..complexity import are_numbers, measures_by_family
 from ..complexity.base import ComplexityMeasure
 from ..complexity.formulas import Auto, Dimension, Trace
+from ..complexity.local import Local
 from ..complexity.stable_rank import StableRank
 from ..distributed.columns import DaskColumns
 from ..distributed.loading import check_array, collect, find_client, place_rows, summarize
@@ -31,7 +32,7 @@ from .placement import Placement
 from .validation import validate_centers, validate_labels, validate_weights
 
 FAMILIES = (Polynomial, Gaussian)
-MEASURES = (Auto, StableRank, Trace, Dimension)
+MEASURES = (Auto, StableRank, Local, Trace, Dimension)
 
 
 def place_remotely(
@@ -94,7 +95,12 @@ def check_support(estimator: Any, families: Sequence[KernelFamily]) -> None:
             raise ValueError(
                 f"complexity {type(measure).__name__.lower()!r} of {type(family).__name__} needs "
                 "all pairs of rows, which are not computed on a cluster; use 'stable-rank', "
-                f"'trace', 'dimension' or one number per kernel{instead}"
+                f"'local', 'trace', 'dimension' or one number per kernel{instead}"
+            )
+        if isinstance(measure, Local) and measure.filter:
+            raise ValueError(
+                f"Local(filter=True) of {type(family).__name__} needs all pairs of rows, which are "
+                f"not computed on a cluster; use filter=False{instead}"
             )
 
 
