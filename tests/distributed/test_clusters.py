@@ -8,6 +8,8 @@ import sys
 import textwrap
 import time
 import warnings
+from copy import copy
+from functools import partial
 
 import joblib
 import numpy as np
@@ -24,8 +26,12 @@ from votedkernels import (
     VotedKernelClassifierCV,
 )
 from votedkernels._system.budget import Budget
+from votedkernels.complexity import Local, StableRank
 from votedkernels.datasets import make_waveform
+from votedkernels.distributed import columns as columns_module
 from votedkernels.distributed import rows as rows_module
+from votedkernels.estimators._ongoing_fit import OngoingFit
+from votedkernels.estimators._progress import FitProgress
 from votedkernels.exceptions import FitLimitError
 from votedkernels.preparation.training import Training
 from votedkernels.problem import rounding
@@ -101,6 +107,94 @@ def test_the_answer_is_the_local_one(client, waveform, options):
     np.testing.assert_allclose(
         remote.decision_function(rows), local.decision_function(rows), atol=1e-7
     )
+
+
+def repeated(X, y, n=60):
+    """Rows that occur up to nine times, some of them in two classes, and weights."""
+    random = np.random.default_rng(0)
+    rows = random.permutation(np.repeat(np.arange(n), random.integers(1, 10, n)))
+    labels = np.where(random.random(len(rows)) < 0.05, y[0], y[rows])
+    return X[rows], labels, random.integers(0, 4, len(rows)).astype(float)
+
+
+@pytest.mark.parametrize("complexity", [StableRank(2.0, 100), Local(radius=0.05), "local"], ids=str)
+@pytest.mark.parametrize("n_rows", [500, 2500])
+def test_spectra_are_those_of_the_same_rows(client, complexity, n_rows):
+    X, y = make_waveform(n_rows, random_state=3)
+    # Beyond 2,000 distinct rows, local complexities are estimates from subsamples.
+    given = repeated(X, y, 180) if n_rows == 500 else (X, y, None)
+    estimator = model_of(Gaussian((0.1, 1.0, 10.0)), complexity=complexity)
+    local = Training.prepare(estimator, *given, budget=Budget())
+    remote = Training.prepare(estimator, *as_dask(*given[:2]), given[2], budget=Budget())
+    np.testing.assert_allclose(remote.complexities, local.complexities, rtol=1e-9)
+    np.testing.assert_allclose(remote.complexity_errors, local.complexity_errors, atol=1e-12)
+    is_estimate = n_rows > 2000 and not isinstance(complexity, StableRank)
+    assert (remote.complexity_errors > 0).any() == is_estimate
+
+
+def terms_of(model):
+    """The kernels and points of a model's terms, whatever their order."""
+    points = model.support_vectors_[model.term_support_indices_]
+    return sorted(zip(model.term_kernel_indices_, map(tuple, points), strict=True))
+
+
+def size_of_votes(model, rows):
+    """The largest sum |a K| + |b| at some rows."""
+    sizes = copy(model)
+    sizes.term_weights_ = np.abs(model.term_weights_)
+    sizes.intercept_ = np.abs(model.intercept_)
+    return np.abs(sizes.decision_function(rows)).max()
+
+
+def relaxed_cases():
+    X, y = make_waveform(160, random_state=4)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    three = np.digitize(X[:, 3] + X[:, 10], [-0.8, 0.8])
+    weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    return {
+        "two classes": ((X, y, None), {}),
+        "three classes": ((X, three, weights), {"complexity": "stable-rank"}),
+        "repeated rows": (repeated(X, three), {"relaxation": 1e-2}),
+        "not definite": (
+            (X, y, weights),
+            {"kernels": Polynomial((1, 2), coef0=-1.0), "complexity": "stable-rank"},
+        ),
+        "own centres": ((X, y, None), {"centers": X[::9] + 0.1, "fit_intercept": True}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("case", "is_gathered"),
+    [("two classes", True), ("three classes", True), *((case, False) for case in relaxed_cases())],
+)
+def test_the_relaxed_vote_is_the_local_one(client, monkeypatch, case, is_gathered):
+    if not is_gathered:
+        monkeypatch.setattr(columns_module, "MOST_VALUES_AT_HAND", 0)
+    (X, y, weights), options = relaxed_cases()[case]
+    options = {"relaxation": "auto", **options}
+    kernels = options.pop("kernels", [Polynomial((1, 2)), Gaussian((0.3, 1.0))])
+    local = model_of(kernels, **options).fit(X, y, weights)
+    remote = model_of(kernels, **options).fit(*as_dask(X, y), weights)
+    assert remote.objective_ == pytest.approx(local.objective_, rel=1e-9)
+    assert remote.relaxed_objective_ == pytest.approx(local.relaxed_objective_, rel=1e-9)
+    assert remote.relaxed_dual_gap_ <= 1e-9 * remote.relaxed_objective_
+    assert terms_of(remote) == terms_of(local)
+    np.testing.assert_allclose(
+        remote.decision_function(X),
+        local.decision_function(X),
+        rtol=0,
+        atol=1e-7 * size_of_votes(local, X),
+    )
+
+
+def test_a_relaxed_vote_after_the_time_limit(client, waveform, monkeypatch):
+    monkeypatch.setattr(columns_module, "MOST_VALUES_AT_HAND", 0)
+    model = model_of(relaxation="auto", time_limit=60.0)
+    training = Training.prepare(model, *as_dask(*waveform), budget=Budget())
+    fit = OngoingFit(model, training, partial(FitProgress, model, *waveform))
+    fit.solve()
+    fit.training = training.within(Budget(deadline=0.0))
+    assert fit.finish()["relaxed_dual_gap_"] < 1e-6
 
 
 def test_many_rows_leave_most_on_the_workers(client):
@@ -206,6 +300,24 @@ def test_a_worker_killed_in_mid_fit_costs_a_retry(client, waveform):
     client.wait_for_workers(2, timeout=60)
     assert set(client.run(os.getpid).values()) != set(pids)
     assert remote.objective_ == pytest.approx(local.objective_, rel=1e-9)
+
+
+def test_a_design_matrix_outlives_a_worker(client, waveform, monkeypatch):
+    monkeypatch.setattr(columns_module, "MOST_VALUES_AT_HAND", 0)
+    X, y = waveform
+    training = Training.prepare(model_of(Gaussian((1.0,))), *as_dask(X, y), budget=Budget())
+    kernels, centers = np.zeros(300, np.intp), np.arange(300)
+    matrix = np.square(training.columns.take(kernels, centers))
+    design = training.columns.design(kernels, centers).mapped(np.square)
+    v = np.linspace(0.0, 1.0, len(y))
+    np.testing.assert_allclose(design.sums(v), v @ matrix)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    np.testing.assert_allclose(design.sums(v), v @ matrix)
+    client.wait_for_workers(2, timeout=60)
+    both = np.column_stack([matrix, np.ones(len(y))])
+    rows = np.arange(100, 350)
+    expected = np.triu((both[rows].T * v[rows]) @ both[rows])
+    np.testing.assert_allclose(np.triu(design.products(v, rows)), expected)
 
 
 def test_a_cluster_closed_in_mid_fit_is_named(client, waveform):
@@ -333,6 +445,7 @@ class TestBadInput:
             ({"solver": "coordinate-descent", "l2_penalty": 0.1}, "l2_penalty=0"),
             ({"complexity": "massart"}, "'massart' of Polynomial needs all pairs"),
             ({"kernels": Polynomial((1, 2), coef0=-1.0)}, "'auto' of Polynomial needs all pairs"),
+            ({"complexity": Local(0.1, filter=True)}, "Local.filter=True. of Polynomial needs all"),
             ({"centers": 0}, "at least 1"),
         ],
     )

@@ -26,6 +26,7 @@ from votedkernels.estimators._path_sample import PathSample, margins_of
 from votedkernels.estimators._path_search import Level, Setting, choose_level, losses_of
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.estimators._voting import vote_of
+from votedkernels.kernels.design import LocalDesign
 from votedkernels.preparation.training import Training
 from votedkernels.problem.relaxed import RelaxedProblem, Whitening
 
@@ -99,7 +100,7 @@ def test_the_weights_of_the_committee_are_proved_given_its_terms(data):
     W = Whitening.of_terms(vote.kernels, at_centers, np.ones(n, bool), np.ones(n))
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     w = np.full(len(y), 1 / len(y))
-    problem = RelaxedProblem(W.apply(values), signs, w, member.relaxation)
+    problem = RelaxedProblem(LocalDesign(W.apply(values)), signs, w, member.relaxation)
     u = w * np.clip(1 - signs * model.decision_function(X), 0, 1)
     assert problem.dual_value(u) == pytest.approx(member.relaxed_objective, rel=1e-5)
 

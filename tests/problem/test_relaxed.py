@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from votedkernels.kernels.design import LocalDesign
 from votedkernels.problem.relaxed import (
     RelaxedProblem,
     Whitening,
@@ -24,7 +25,7 @@ def random_problem(seed, n_rows=120, n_terms=15):
         B @ random.standard_normal(n_terms) + random.standard_normal(n_rows) > 0, 1.0, -1.0
     )
     w = random.uniform(0.1, 1.0, n_rows)
-    return RelaxedProblem(B, y, w / w.sum(), 1.0, fit_intercept=bool(seed % 2))
+    return RelaxedProblem(LocalDesign(B), y, w / w.sum(), 1.0, fit_intercept=bool(seed % 2))
 
 
 def by_lbfgs(problem):
@@ -32,9 +33,9 @@ def by_lbfgs(problem):
 
     def value_and_gradient(v):
         z, b = (v[:-1], v[-1]) if problem.fit_intercept else (v, 0.0)
-        f = problem.columns @ z + b
+        f = problem.columns.matrix @ z + b
         pull = -problem.w * np.clip(1 - problem.y * f, 0, 1) * problem.y
-        gradient = problem.columns.T @ pull + problem.rho * z
+        gradient = problem.columns.matrix.T @ pull + problem.rho * z
         value = problem.w @ smooth_hinge(1 - problem.y * f) + problem.rho / 2 * z @ z
         return value, np.append(gradient, pull.sum()) if problem.fit_intercept else gradient
 

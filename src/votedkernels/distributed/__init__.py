@@ -10,6 +10,7 @@ certificate.
     rows        the chunks, rows fetched from them, and work that is repeated if a worker dies
     loading     turns Dask arrays into such rows
     columns     implements `kernels.Columns` by tasks
+    design      implements `kernels.design.Design` by tasks
 """
 
 from __future__ import annotations

@@ -21,13 +21,17 @@ import numpy as np
 from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.columns import Columns
+from ..kernels.design import Design
 from ..kernels.local_columns import LocalColumns
 from ..kernels.row_hashes import hash_rows
 from . import tasks
-from .rows import RemoteRows
+from .design import DaskDesign
+from .rows import RemoteRows, is_lost
 
 #: The most rows that the client fetches for a first guess (see `solvers.subsample`).
 MOST_ROWS_AT_HAND = 20_000
+#: The most values of chosen columns that the client fetches to fit their weights again (128 MiB).
+MOST_VALUES_AT_HAND = 2**24
 #: Active samples are sent in blocks of at most this many bytes.
 BLOCK_BYTES = 32 * 2**20
 #: Blocks are sent again if more than this share of their samples is no longer active.
@@ -91,7 +95,7 @@ class DaskColumns(Columns):
         if centers is None and self.given is None:
             parts = self.rows.run(lambda: self._pass_over_centers(v))
             return np.concatenate(parts, axis=1)
-        points = self._centers(slice(None) if centers is None else centers)
+        points = self.centers_at(slice(None) if centers is None else centers)
 
         def start() -> list[Any]:
             kernels, sent = self.kernels, self.rows.send(points)
@@ -158,11 +162,19 @@ class DaskColumns(Columns):
     def _points(self, centers: IntArray) -> tuple[FloatArray, IntArray]:
         """Return the distinct centres of some terms, and each term's index among them."""
         used, positions = np.unique(centers, return_inverse=True)
-        return self._centers(used), positions
+        return self.centers_at(used), positions
 
-    def _centers(self, numbers: IntArray | slice) -> FloatArray:
+    def centers_at(self, numbers: IntArray | slice) -> FloatArray:
         """Return some centres; the client fetches them if they are rows."""
         return self.rows[numbers] if self.given is None else self.given[numbers]
+
+    def distinct_centers(self, numbers: IntArray) -> IntArray:
+        """Return for each of some centres the first of them that is the same point."""
+        if self.given is not None:
+            return numbers
+        points = self.centers_at(numbers) + 0.0  # -0.0 is the same number as 0.0
+        _, first, places = np.unique(points, axis=0, return_index=True, return_inverse=True)
+        return np.asarray(numbers[first[places.reshape(-1)]])
 
     # -- correlations of all centres ---------------------------------------------------
 
@@ -198,7 +210,7 @@ class DaskColumns(Columns):
     def _send_active(self, v: FloatArray) -> list[tuple[IntArray, Any]]:
         """Return blocks of rows on the workers that together hold all active samples."""
         active = np.flatnonzero(v)
-        self._sent[:] = [sent for sent in self._sent if not _is_lost(sent[1])]
+        self._sent[:] = [sent for sent in self._sent if not is_lost(sent[1])]
         there = np.zeros(self.n_rows, bool)
         for numbers, _ in self._sent:
             there[numbers] = True
@@ -239,15 +251,33 @@ class DaskColumns(Columns):
     def take(
         self, kernels: IntArray, centers: IntArray, rows: IntArray | None = None
     ) -> FloatArray:
-        """Return the columns (kernels[t], centers[t]) on some rows; the client fetches these."""
+        """Return the columns (kernels[t], centers[t]) on some rows, which the client fetches.
+
+        For all rows, the workers evaluate the columns.
+        """
+        if rows is None:
+            return np.concatenate(self.rows.run(lambda: self._start_taking(kernels, centers)))
         points, positions = self._points(centers)
-        X = self.rows[slice(None) if rows is None else rows]
-        return self.kernels.over(X, points).take(kernels, positions)
+        return self.kernels.over(self.rows[rows], points).take(kernels, positions)
+
+    def design(self, kernels: IntArray, centers: IntArray) -> Design:
+        """Return the columns (kernels[t], centers[t]); the client fetches them if they are few."""
+        if self.n_rows * len(kernels) <= MOST_VALUES_AT_HAND:
+            return super().design(kernels, centers)
+        return DaskDesign(self.rows, len(kernels), lambda: self._start_taking(kernels, centers))
+
+    def _start_taking(self, kernels: IntArray, centers: IntArray) -> list[Any]:
+        """Start tasks that evaluate some columns at the rows of every chunk."""
+        points, positions = self._points(centers)
+        known, sent = self.kernels, self.rows.send(points)
+        return self.rows.submit_all(
+            tasks.take_columns, lambda _: (known, sent, (kernels, positions))
+        )
 
     def restricted(self, rows: IntArray, centers: IntArray) -> LocalColumns:
         """Return the same kernels over some of the rows and centres, in this process."""
         return LocalColumns(
-            self.families, self.rows[rows], self._centers(centers), budget=self.budget
+            self.families, self.rows[rows], self.centers_at(centers), budget=self.budget
         )
 
     @property
@@ -267,8 +297,3 @@ class DaskColumns(Columns):
     def error_growth(self) -> FloatArray:
         """Return by what factor the rounding error of each K_k exceeds that of a single number."""
         return np.concatenate([f.error_growth(self._farthest) for f in self.families])
-
-
-def _is_lost(future: Any) -> bool:
-    """Whether data that were sent to the workers are no longer there."""
-    return getattr(future, "status", "finished") in ("lost", "cancelled", "error")

@@ -182,6 +182,11 @@ class OriginalRows:
         return self.rows[np.searchsorted(self.numbers, wanted)]
 
 
+def is_lost(future: Any) -> bool:
+    """Whether data on the workers are no longer there."""
+    return getattr(future, "status", "finished") in ("lost", "cancelled", "error")
+
+
 def _size_of(value: Any) -> int:
     """Return the bytes of the arrays in a value, including nested ones."""
     if isinstance(value, np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._system.blas_threads import single_blas_thread
 from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.design import LocalDesign
 from ..kernels.local_columns import LocalColumns
 
 #: The most columns that one chunk proposes in a pass.
@@ -65,6 +67,44 @@ def squared_deviations(rows: FloatArray, weights: FloatArray, mean: float) -> fl
 def take(rows: FloatArray, numbers: IntArray) -> FloatArray:
     """Return some rows of a chunk."""
     return rows[numbers]
+
+
+def take_columns(
+    rows: FloatArray, kernels: Kernels, centers: FloatArray, terms: tuple[Any, Any]
+) -> FloatArray:
+    """Return some columns at the rows of a chunk."""
+    with single_blas_thread():
+        return kernels.over(rows, centers).take(*terms)
+
+
+def map_block(block: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return a function of a block of a design matrix."""
+    with single_blas_thread():
+        return function(block)
+
+
+def design_values(block: FloatArray, z: FloatArray) -> FloatArray:
+    """Return a block's part of B z."""
+    with single_blas_thread():
+        return LocalDesign(block).values(z)
+
+
+def design_sums(block: FloatArray, v: FloatArray) -> FloatArray:
+    """Return a block's part of B^T v."""
+    with single_blas_thread():
+        return LocalDesign(block).sums(v)
+
+
+def design_squares(block: FloatArray, v: FloatArray) -> FloatArray:
+    """Return a block's part of the weighted sums of squares of the columns."""
+    with single_blas_thread():
+        return LocalDesign(block).squares(v)
+
+
+def design_products(block: FloatArray, v: FloatArray) -> FloatArray:
+    """Return a block's part of the weighted products of the columns."""
+    with single_blas_thread():
+        return LocalDesign(block).products(v, np.flatnonzero(v))
 
 
 def diagonal_range(

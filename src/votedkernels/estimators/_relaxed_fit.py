@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,15 @@ def describe_relaxed(
     All problems are relaxed over the terms that any of them has, so that classes share them.
     """
     selected = describe_solutions(training, problems, solutions)
+    # As in one process, no deadline interrupts the second stage.
+    training = training.within(training.columns.budget.until(math.inf))
     training, problems, solutions = on_common_widths(training, problems, solutions)
     kernels, centers, _ = union_of_terms(
         [solution.terms for solution in solutions], training.columns.n_centers
     )
     if len(kernels) == 0:
         return selected
+    kernels, centers = np.unique([kernels, training.columns.distinct_centers(centers)], axis=1)
     at_centers = training.values_at_centers(kernels, centers)
     chosen = ChosenColumns.gather(training.columns, training.w, kernels, centers, at_centers)
     n_steps = max(0, int(np.ceil(np.log(LARGEST / rho) / np.log(STEP))))

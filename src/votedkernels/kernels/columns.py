@@ -16,6 +16,7 @@ import numpy as np
 
 from .._system.budget import Budget
 from .base import FloatArray, IntArray, KernelFamily
+from .design import Design, LocalDesign
 
 if TYPE_CHECKING:
     from .local_columns import LocalColumns
@@ -127,6 +128,21 @@ class Columns(ABC):
         self, kernels: IntArray, centers: IntArray, rows: IntArray | None = None
     ) -> FloatArray:
         """Return the columns (kernels[t], centers[t]) on some rows, shape (n_rows, n_terms)."""
+
+    def design(self, kernels: IntArray, centers: IntArray) -> Design:
+        """Return the columns (kernels[t], centers[t]) at all rows, for sums over the rows."""
+        return LocalDesign(self.take(kernels, centers))
+
+    @abstractmethod
+    def centers_at(self, numbers: IntArray) -> Any:
+        """Return some centres."""
+
+    def distinct_centers(self, numbers: IntArray) -> IntArray:
+        """Return for each of some centres the first of them that is the same point.
+
+        Only rows on a cluster may be the same point, as preparation does not merge these.
+        """
+        return numbers
 
     @abstractmethod
     def vote(

@@ -149,6 +149,10 @@ class LocalColumns(Columns):
             else:
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
+    def centers_at(self, numbers: IntArray) -> Any:
+        """Return some centres."""
+        return take_rows(self.centers, numbers)
+
     def points(self, rows: IntArray) -> tuple[Any, Any]:
         """Return some rows, as rows and as centres."""
         return take_rows(self.X, rows), take_rows(self.itself, rows)

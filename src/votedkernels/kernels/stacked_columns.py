@@ -109,6 +109,10 @@ class StackedColumns(Columns):
         """Return by what factor the rounding error of each K_k exceeds that of a single number."""
         return self._source.error_growth()
 
+    def centers_at(self, numbers: IntArray) -> Any:
+        """Return some centres."""
+        return self._source.centers_at(self._centers[numbers])
+
     def points(self, rows: IntArray) -> tuple[Any, Any]:
         """Return some rows, as rows and as centres."""
         return self._source.points(self._rows[rows])

@@ -85,10 +85,6 @@ def check_support(estimator: Any, families: Sequence[KernelFamily]) -> None:
             f"solver={estimator.solver!r} and l2_penalty={estimator.l2_penalty!r}; change these"
             f"{instead}"
         )
-    if estimator.relaxation is not None:
-        raise ValueError(
-            f"Dask arrays need relaxation=None, got {estimator.relaxation!r}; change it{instead}"
-        )
     for measure, family in zip(measures_of(estimator, families), families, strict=True):
         known = isinstance(measure, MEASURES)
         if not known or (isinstance(measure, Auto) and not family.is_positive_definite):

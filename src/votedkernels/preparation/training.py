@@ -20,7 +20,7 @@ from ..complexity import admitted_columns, measure_with_errors
 from ..distributed import is_dask
 from ..exceptions import OutOfTime
 from ..kernels import Columns, LocalColumns, clone_families, continuous_family
-from ..kernels.base import FloatArray, IntArray, take_rows
+from ..kernels.base import FloatArray, IntArray
 from ..kernels.definiteness import check_definite
 from ..kernels.local_columns import pays_to_compile
 from ..problem import Centers, Continuum, Problem
@@ -110,8 +110,7 @@ class Training:
     def values_at_centers(self, kernels: IntArray, centers: IntArray) -> FloatArray:
         """Return K_t(c_s), the value of each column t at the centre of each column s."""
         if self.center_of is None:
-            local = self.columns.at_hand()
-            points = take_rows(local.centers, centers)
+            points = self.columns.centers_at(centers)
             own = LocalColumns(self.columns.families, points, points, for_bases=0)
             return own.take(kernels, np.arange(len(centers)))
         row_of = np.empty(self.columns.n_centers, np.intp)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..kernels.base import FloatArray, IntArray
+from ..kernels.design import Design
 
 #: Ridges to add to a kernel matrix, as shares of its trace; tried in this order.
 RIDGES = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -135,7 +136,7 @@ class RelaxedProblem:
     ``columns`` is B; it has no column for the intercept. All rows must have a positive weight.
     """
 
-    columns: FloatArray
+    columns: Design
     y: FloatArray
     w: FloatArray
     rho: float
@@ -143,7 +144,7 @@ class RelaxedProblem:
 
     def decision(self, z: FloatArray, intercept: float) -> FloatArray:
         """Return f at every row."""
-        return np.asarray(self.columns @ z + intercept)
+        return self.columns.values(z) + intercept
 
     def objective(self, z: FloatArray, decision: FloatArray) -> float:
         """Return P for weights z whose vote at the rows is ``decision``."""
@@ -157,7 +158,7 @@ class RelaxedProblem:
             if mass.min() <= 0:
                 return 0.0
             u = u * np.where(self.y > 0, mass.min() / mass[1], mass.min() / mass[0])
-        pull = self.columns.T @ (u * self.y)
+        pull = self.columns.sums(u * self.y)
         linear, square = float(u.sum()), float((u**2 / self.w).sum() + pull @ pull / self.rho)
         if square <= 0:
             return 0.0

@@ -17,10 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import blas, lapack, lstsq
+from scipy.linalg import lapack, lstsq
 
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, IntArray
 from ..problem.relaxed import RelaxedProblem, smooth_hinge
 
 #: Maximum number of steps for one rho.
@@ -52,19 +51,14 @@ class Newton:
 
     def __init__(self, problem: RelaxedProblem) -> None:
         self.problem = problem
-        n_rows, n_columns = problem.columns.shape
-        self.B = np.ones((n_rows, n_columns + problem.fit_intercept), order="F")
-        self.B[:, :n_columns] = problem.columns
-        root = np.sqrt(problem.w)
-        #: B, with each row multiplied by the square root of its weight.
-        self.scaled = np.asfortranarray(self.B * root[:, None])
-        self.target = problem.y * root
-        self.z = np.zeros(self.B.shape[1])
+        n_rows, self.n_columns = problem.columns.shape
+        #: The weights and, if there is one, the intercept.
+        self.z = np.zeros(self.n_columns + problem.fit_intercept)
         #: 1 - y f at each row; I, where it is in (0, 1]; and J, where it is larger.
         self.h = np.ones(n_rows)
         self.inside, self.wrong = np.ones(n_rows, bool), np.zeros(n_rows, bool)
         #: The upper triangle of B_I^T diag(w_I) B_I.
-        self.matrix = blas.dsyrk(1.0, self.scaled, trans=1)
+        self.matrix = self._products(slice(None))
 
     def solve(self, rho: float, tol: float) -> tuple[FloatArray, float]:
         """Return the weights and the intercept for one rho."""
@@ -78,9 +72,14 @@ class Newton:
             settled = self._update_pieces()
             if is_full and (settled or before - value <= tol * value):
                 break
+        z, intercept = self._parts(self.z)
+        return z.copy(), intercept
+
+    def _parts(self, z: FloatArray) -> tuple[FloatArray, float]:
+        """Return the weights and the intercept."""
         if self.problem.fit_intercept:
-            return self.z[:-1].copy(), float(self.z[-1])
-        return self.z.copy(), 0.0
+            return z[:-1], float(z[-1])
+        return z, 0.0
 
     def _value(self, z: FloatArray, h: FloatArray, ridge: FloatArray) -> float:
         return float(self.problem.w @ smooth_hinge(h) + 0.5 * (ridge @ (z * z)))
@@ -89,7 +88,8 @@ class Newton:
         """Return the minimum of the quadratic function that equals P for the current I and J."""
         matrix = self.matrix.copy(order="F")
         matrix[np.diag_indices(len(ridge))] += ridge
-        right = self.scaled.T @ np.where(self.inside | self.wrong, self.target, 0.0)
+        target = np.where(self.inside | self.wrong, self.problem.w * self.problem.y, 0.0)
+        right = np.append(self.problem.columns.sums(target), target.sum())[: len(self.z)]
         factor, failed = lapack.dpotrf(matrix, clean=0)
         if not failed:
             return np.asarray(lapack.dpotrs(factor, right)[0])
@@ -103,7 +103,7 @@ class Newton:
         """
         step, z = 1.0, aim
         while step > SHORTEST:
-            h = 1.0 - self.problem.y * (self.B @ z)
+            h = 1.0 - self.problem.y * self.problem.decision(*self._parts(z))
             found = self._value(z, h, ridge)
             if found <= value:
                 self.z, self.h = z, h
@@ -121,15 +121,17 @@ class Newton:
         if len(changed) == 0:
             return settled
         if len(changed) > MANY * inside.sum():
-            self.matrix = blas.dsyrk(1.0, self.scaled[inside], trans=1)
+            self.matrix = self._products(np.flatnonzero(inside))
         else:
-            self._add(1.0, changed[inside[changed]])
-            self._add(-1.0, changed[~inside[changed]])
+            enter, leave = changed[inside[changed]], changed[~inside[changed]]
+            if len(enter):
+                self.matrix += self._products(enter)
+            if len(leave):
+                self.matrix -= self._products(leave)
         self.inside = inside
         return False
 
-    def _add(self, sign: float, rows: NDArray[np.intp]) -> None:
-        """Add the contribution of some rows to the matrix, or subtract it."""
-        if len(rows):
-            part = np.asfortranarray(self.scaled[rows])
-            self.matrix = blas.dsyrk(sign, part, beta=1.0, c=self.matrix, trans=1, overwrite_c=1)
+    def _products(self, rows: IntArray | slice) -> FloatArray:
+        """Return the upper triangle of B^T diag(w) B over some rows."""
+        n = len(self.z)
+        return self.problem.columns.products(self.problem.w, rows)[:n, :n]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..kernels import Columns
 from ..kernels.base import FloatArray, IntArray
+from ..kernels.design import Design
 from ..problem.relaxed import RelaxedProblem, RelaxedVote, Whitening
 from .newton import solve_relaxed
 
@@ -26,7 +27,7 @@ class ChosenColumns:
 
     kernels: IntArray
     centers: IntArray
-    design: FloatArray
+    design: Design
     whitening: Whitening
 
     @classmethod
@@ -42,11 +43,11 @@ class ChosenColumns:
 
         ``center_values`` holds K_t(c_s); see `Whitening.of_terms`.
         """
-        values = columns.take(kernels, centers)
+        design = columns.design(kernels, centers)
         definite = np.array([columns.family_of(k).is_positive_definite for k in kernels], bool)
-        sizes = np.sqrt(w @ values**2)
+        sizes = np.sqrt(design.squares(w))
         whitening = Whitening.of_terms(kernels, center_values, definite, sizes)
-        return cls(kernels, centers, whitening.apply(values), whitening)
+        return cls(kernels, centers, design.mapped(whitening.apply), whitening)
 
     def relax(
         self,

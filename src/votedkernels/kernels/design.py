@@ -1,0 +1,84 @@
+"""A design matrix: chosen columns at all rows, of which learning only asks for sums.
+
+B has a row B_i for every row x_i and a column for every chosen term. `LocalDesign` holds it in this
+process. `distributed.DaskDesign` leaves it on the workers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import blas
+
+from .base import FloatArray, IntArray
+
+
+class Design(ABC):
+    """A design matrix B of shape (n_rows, n_columns)."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+
+    @abstractmethod
+    def values(self, z: FloatArray) -> FloatArray:
+        """Return B z."""
+
+    @abstractmethod
+    def sums(self, v: FloatArray) -> FloatArray:
+        """Return B^T v."""
+
+    @abstractmethod
+    def squares(self, v: FloatArray) -> FloatArray:
+        """Return sum_i v_i B_ij^2 for each column j."""
+
+    @abstractmethod
+    def products(self, v: FloatArray, rows: IntArray | slice) -> FloatArray:
+        """Return the upper triangle of sum_i v_i (B_i, 1) (B_i, 1)^T over some rows, v >= 0."""
+
+    @abstractmethod
+    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> Design:
+        """Return the design whose blocks of rows are ``function`` of those of this one."""
+
+
+class LocalDesign(Design):
+    """A design matrix in this process."""
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.matrix = matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        n_rows, n_columns = self.matrix.shape
+        return n_rows, n_columns
+
+    def values(self, z: FloatArray) -> FloatArray:
+        """Return B z."""
+        return np.asarray(self.matrix @ z)
+
+    def sums(self, v: FloatArray) -> FloatArray:
+        """Return B^T v."""
+        return np.asarray(self.matrix.T @ v)
+
+    def squares(self, v: FloatArray) -> FloatArray:
+        """Return sum_i v_i B_ij^2 for each column j."""
+        return np.asarray(v @ self.matrix**2)
+
+    def products(self, v: FloatArray, rows: IntArray | slice) -> FloatArray:
+        """Return the upper triangle of sum_i v_i (B_i, 1) (B_i, 1)^T over some rows, v >= 0."""
+        roots = np.sqrt(v[rows])
+        n_columns = self.matrix.shape[1]
+        if len(roots) == 0:  # which BLAS refuses
+            return np.zeros((n_columns + 1, n_columns + 1))
+        scaled = np.empty((len(roots), n_columns + 1), order="F")
+        np.multiply(self.matrix[rows], roots[:, None], out=scaled[:, :n_columns])
+        scaled[:, n_columns] = roots
+        return np.asarray(blas.dsyrk(1.0, scaled, trans=1))
+
+    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> LocalDesign:
+        """Return the design whose blocks of rows are ``function`` of those of this one."""
+        return LocalDesign(function(self.matrix))
