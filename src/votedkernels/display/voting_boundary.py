@@ -325,7 +325,7 @@ def check_rows(X: Any, y: Any, classes: list[Any]) -> tuple[FloatArray | None, I
         return None, None
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 2:
-        raise ValueError(f"X must have two columns, as at fit, got shape {rows.shape}.")
+        raise ValueError(f"X must have two columns, as in fit, got shape {rows.shape}.")
     return rows, None if y is None else codes_of(y, classes, len(rows))
 
 

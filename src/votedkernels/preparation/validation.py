@@ -88,7 +88,7 @@ def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, r
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"Precomputed kernel matrix must be square at fit, got shape {X.shape}; the entry in "
+            f"Precomputed kernel matrix must be square in fit, got shape {X.shape}; the entry in "
             "row i and column j is K(x_i, x_j) for training rows i and j."
         )
     return X
