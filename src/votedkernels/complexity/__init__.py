@@ -115,7 +115,7 @@ def measure_with_errors(
 
 
 def memory_needed(spec: Any, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
-    """Return the bytes needed to measure, of ``memory`` available; see `ComplexityMeasure`."""
+    """Return the bytes needed to measure, if ``memory`` are available; see `ComplexityMeasure`."""
     if are_numbers(spec):
         return 0
     measures = measures_by_family(spec, len(families))

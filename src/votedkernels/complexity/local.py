@@ -51,7 +51,7 @@ class Local(ComplexityMeasure):
     radius : float, "fixed-point" or sequence of float, default="fixed-point"
         On the scale of K / kappa^2. A sequence has one radius per member of the family.
     filter : bool, default=False
-        Let only those columns vote that belong to the class of this radius: those with
+        Whether only columns in the class of this radius may vote: those with
         mean_i (K(x_i, c) / kappa^2)^2 <= radius. Without it, the complexity is only a penalty, not
         part of a guarantee.
     random_state : int, default=0

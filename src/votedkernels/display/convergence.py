@@ -35,7 +35,7 @@ class ConvergenceDisplay:
     Create it with `from_estimator`; the constructor takes data that are already recorded. A curve
     is a staircase, because nothing better is known between two rounds. Its last point is the
     certificate of the model, marked by a full symbol if the gap is within ``tol``, and by an open
-    one if the solver stopped before.
+    one if the solver stopped earlier.
 
     Parameters
     ----------

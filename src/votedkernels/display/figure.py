@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 
-#: Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow.
+#: Okabe and Ito's colours, except yellow. Colour-blind readers can tell them apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 #: A second way to tell curves apart, for printing in grey.
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")

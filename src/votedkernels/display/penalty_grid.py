@@ -153,7 +153,7 @@ class PenaltyGridDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None creates a new figure.
         cmap : str or matplotlib Colormap, default="cividis"
-            The default is readable for the colour-blind and in grey.
+            The default is readable in grey and for colour-blind readers.
         include_values : bool, default=None
             Whether to write the values into the cells; None does so for up to 100 cells.
         values_format : str, default=None

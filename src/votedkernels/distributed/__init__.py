@@ -9,7 +9,7 @@ certificate.
     tasks       functions that run on a worker, on one chunk
     rows        the chunks, rows fetched from them, and work that is repeated if a worker dies
     loading     turns Dask arrays into such rows
-    columns     implements `kernels.Columns` by tasks
+    columns     implements `kernels.Columns` with tasks
 """
 
 from __future__ import annotations

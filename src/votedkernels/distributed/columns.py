@@ -25,7 +25,7 @@ from ..kernels.local_columns import LocalColumns
 from . import tasks
 from .rows import RemoteRows
 
-#: The most rows that the client fetches for a first guess (see `solvers.subsample`).
+#: The largest number of rows that the client fetches for a first guess (`solvers.subsample`).
 MOST_ROWS_AT_HAND = 20_000
 #: Active samples are sent in blocks of at most this many bytes.
 BLOCK_BYTES = 32 * 2**20
@@ -206,7 +206,7 @@ class DaskColumns(Columns):
             there[:] = False
         new = active[~there[active]]
         if len(new) == 0 and not self._sent:
-            new = np.arange(min(1, self.n_rows))  # nothing is active: send a row of weight 0
+            new = np.arange(min(1, self.n_rows))  # no sample is active: send a row of weight 0
         size = max(1, BLOCK_BYTES // (8 * self.rows.shape[1]))
         for first in range(0, len(new), size):
             numbers = new[first : first + size]
@@ -216,7 +216,7 @@ class DaskColumns(Columns):
     def sample(self, n: int) -> tuple[FloatArray, FloatArray]:
         """Return the rows of the smallest hashes: the first n rows of a fit in one process.
 
-        There, rows that are identical and of one class are one row.
+        In such a fit, identical rows of one class are merged.
         """
         # Twice as many, because some may be identical.
         parts = self.rows.run(lambda: self.rows.submit_all(tasks.first_by_hash, lambda _: (2 * n,)))
@@ -250,7 +250,7 @@ class DaskColumns(Columns):
 
     @property
     def most_rows(self) -> int:
-        """The most rows that `restricted` should be asked for."""
+        """The largest number of rows to request from `restricted`."""
         return MOST_ROWS_AT_HAND
 
     def at_hand(self) -> LocalColumns:
@@ -263,7 +263,7 @@ class DaskColumns(Columns):
         return np.concatenate([f.largest(self._farthest, centers) for f in self.families])
 
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return np.concatenate([f.error_growth(self._farthest) for f in self.families])
 
 

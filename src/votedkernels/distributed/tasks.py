@@ -14,7 +14,7 @@ from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.local_columns import LocalColumns
 from ..kernels.row_hashes import hash_rows
 
-#: The most columns that one chunk proposes in a pass.
+#: The largest number of columns that one chunk proposes in a pass.
 MOST_COLUMNS = 256
 
 

@@ -178,6 +178,6 @@ def add_gaussians(base: FloatArray, v: FloatArray, gammas: FloatArray, out: Floa
 
 @compiled
 def exponentials(x: FloatArray, out: FloatArray) -> None:
-    """Write exp(x) for an array of numbers <= 0: the best speed `add_gaussians` could reach."""
+    """Write exp(x) for numbers <= 0, to measure the best speed `add_gaussians` could reach."""
     for i in range(x.size):
         out[i] = _exp(x[i])

@@ -189,7 +189,7 @@ class KernelFamily(BaseEstimator):
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
 
     def error_growth(self, X: Any) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         del X
         return np.ones(self.n_kernels)
 

@@ -147,13 +147,14 @@ class Columns(ABC):
 
     @abstractmethod
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
 
     @abstractmethod
     def sample(self, n: int) -> tuple[Any, Any]:
-        """Return a fair draw of up to n rows, as rows and as centres, that depends on content only.
+        """Return a fair draw of up to n rows, as rows and as centres.
 
-        The order in which the user passes the rows does not change it.
+        The draw depends only on the content of the rows, not on the order in which the user passes
+        them.
         """
 
     # -- variants of these columns -----------------------------------------------------

@@ -149,7 +149,7 @@ class EditDistance(KernelFamily):
 
     @property
     def has_fused(self) -> bool:  # type: ignore[override]
-        """Whether the compiled loop applies: to exponentials, except of Jaro's distances.
+        """Whether the compiled loop applies: to exponentials, except those of Jaro's distances.
 
         Jaro's matching is not known to be symmetric.
         """

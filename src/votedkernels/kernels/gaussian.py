@@ -27,7 +27,7 @@ from .base import (
 #: Largest exponent for which distances come from a matrix product, whose error in the exponent is
 #: about eps times this. Beyond it, rows and centres are subtracted, which is slower.
 LARGEST_EXPONENT = 1e6
-#: Share of the units in the last place that a certificate allows for a value, for one part of it.
+#: What one unit in the largest exponent adds to the factor by which rounding errors grow.
 PART_OF_GROWTH = 0.1
 NORMS_AT_ONCE = 10_000
 
@@ -81,7 +81,7 @@ class Gaussian(KernelFamily):
         return self
 
     def _resolve(self, X: Any, sample_weight: FloatArray) -> None:
-        """Compute what distances need from the sample."""
+        """Compute from the sample what the distances need."""
         parameter = f"unit of {type(self).__name__}"
         self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter=parameter)
         self.n_features_ = int(X.shape[1])
@@ -175,7 +175,7 @@ class Gaussian(KernelFamily):
         return out
 
     def keeps_base(self, n_values: int) -> bool:
-        """With few features, distances are recomputed faster than read from memory."""
+        """With few features, distances are faster to recompute than to read from memory."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     @property
@@ -194,7 +194,7 @@ class Gaussian(KernelFamily):
         return np.ones(self.n_kernels)
 
     def error_growth(self, X: Any) -> FloatArray:
-        """Return the factor, which is large if large parts of the exponents cancel."""
+        """Return the factor, which is large if large parts of the exponents cancel each other."""
         largest = self.unit_ * self._largest_norm(X)
         if not sparse.issparse(X):  # beyond, rows and centres are subtracted
             largest = min(largest, LARGEST_EXPONENT / self._largest_gamma)

@@ -32,7 +32,7 @@ BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: Computing the bases to store may take this fraction, 1 / BASES, of the time to the deadline.
 BASES = 4
-#: The most kernel values to compute between two checks of the deadline, if there is one.
+#: The largest number of kernel values to compute between two checks of a deadline.
 VALUES_AT_ONCE = 2**25
 #: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
 FUSED_WORK = 5 * 10**8
@@ -150,7 +150,7 @@ class LocalColumns(Columns):
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
     def sample(self, n: int) -> tuple[Any, Any]:
-        """Return the first n rows, which are in the order of a hash since preparation."""
+        """Return the first n rows, a fair draw: preparation has sorted the rows by a hash."""
         return take_rows(self.X, slice(0, n)), take_rows(self.itself, slice(0, n))
 
     def at_hand(self) -> LocalColumns:
@@ -294,7 +294,7 @@ class LocalColumns(Columns):
         return np.concatenate(parts)
 
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return np.concatenate([f.error_growth(self.X) for f in self.families])
 
     def diagonal(self, f: int) -> FloatArray:

@@ -217,7 +217,7 @@ class Polynomial(KernelFamily):
         return np.asarray(out[self.degrees_ - 1])
 
     def keeps_base(self, n_values: int) -> bool:
-        """With few features, inner products are recomputed faster than read from memory."""
+        """With few features, inner products are faster to recompute than to read from memory."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     def vote(

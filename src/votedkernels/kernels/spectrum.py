@@ -3,7 +3,7 @@
     K_n(x, c) = <phi_n(x), phi_n(c)> / (||phi_n(x)|| ||phi_n(c)||)
 
 phi_n(x) counts how often each n-gram occurs in x. A string of fewer than n characters has no
-n-grams: its K_n is 0 with every string, including itself.
+n-grams: its K_n with every string, including itself, is 0.
 
 The lengths share nothing, so the base has a last axis over the lengths.
 

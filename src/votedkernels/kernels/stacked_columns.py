@@ -106,7 +106,7 @@ class StackedColumns(Columns):
         return self._largest
 
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return self._source.error_growth()
 
     def sample(self, n: int) -> tuple[Any, Any]:

@@ -35,7 +35,7 @@ def vote_from_json(
     intercepts: FloatArray,
     n_features: int | None,
 ) -> Vote:
-    """Return the vote of a file, if its terms and points fit all the rest."""
+    """Return the vote of a file, if its terms and points agree with the rest of the file."""
     weights = arrays.doubles(WEIGHTS, (len(intercepts), None))
     n_terms = weights.shape[1]
     n_kernels = sum(len(family.names_) for family in families)

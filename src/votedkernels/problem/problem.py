@@ -67,7 +67,7 @@ class Continuum:
 
 @dataclass(frozen=True)
 class Prices:
-    """What one pass over all columns finds out about a dual vector.
+    """What one pass over all columns reveals about a dual vector.
 
     ``bound`` is the lower bound that it proves. ``excess`` says how far columns violate their dual
     constraints (see `Problem.excess`). It covers the worst centres, listed in ``centers``, or all
@@ -124,7 +124,10 @@ class Problem:
         return value
 
     def norm_gradient(self, terms: Terms) -> FloatArray:
-        """Return rho sum_l a_kl K_k(c_l, c_j), the derivative of the hybrid norm by a_kj."""
+        """Return the derivative of the hybrid norm with respect to each a_kj.
+
+        This is rho sum_l a_kl K_k(c_l, c_j).
+        """
         out = np.zeros((self.columns.n_kernels, self.columns.n_centers))
         for k in np.unique(terms.kernels):
             mine = terms.kernels == k

@@ -34,7 +34,7 @@ from .solution import Solution
 #: Allowance for the accumulated rounding error of a sum and of the values in it, in units in the
 #: last place. The exponentials of NumPy and of compiled loops account for one or two, on any CPU.
 ULPS = 100
-#: The most kernel values that are computed in extended precision.
+#: The largest number of kernel values that are computed in extended precision.
 EXTENDED_VALUES = 4 * 10**7
 EXTENDED_ROWS = 256
 
@@ -48,7 +48,7 @@ def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
         return solution
     if problem.columns.n_values <= EXTENDED_VALUES:
         columns = problem.columns.at_hand()
-        columns = columns.within(columns.budget.until(math.inf))  # a check must be finished
+        columns = columns.within(columns.budget.until(math.inf))  # a check must not be cut short
         problem = replace(problem, columns=columns)
         if not problem.l2_penalty and closer_rounding_error(problem, solution) <= allowed:
             return solution
