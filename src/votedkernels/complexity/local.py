@@ -18,13 +18,12 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..kernels.base import FloatArray, KernelFamily, in_moderate_units, take_rows
+from ..kernels.base import FloatArray, KernelFamily, Numbers, in_moderate_units, take_rows
 from ..kernels.columns import Columns
 from .base import ComplexityMeasure, positive_range
 
@@ -59,7 +58,7 @@ class Local(ComplexityMeasure):
     """
 
     def __init__(
-        self, radius: Any = "fixed-point", *, filter: bool = False, random_state: int = 0
+        self, radius: Numbers | str = "fixed-point", *, filter: bool = False, random_state: int = 0
     ) -> None:
         self.radius = radius
         self.filter = filter

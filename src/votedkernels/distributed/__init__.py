@@ -14,17 +14,15 @@ certificate.
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["is_dask", "refuse_dask"]
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     """Whether X is a Dask collection; does not import Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def refuse_dask(X: Any, name: str) -> None:
+def refuse_dask(X: object, name: str) -> None:
     """Raise for Dask collections, instead of silently fetching all rows into this process."""
     if is_dask(X):
         raise TypeError(

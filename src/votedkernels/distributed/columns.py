@@ -19,11 +19,11 @@ from typing import Any, Self
 import numpy as np
 
 from .._system.budget import Budget
-from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows
 from ..kernels.columns import Columns
 from ..kernels.local_columns import LocalColumns
 from . import tasks
-from .rows import RemoteRows
+from .rows import Future, RemoteRows
 
 #: The largest number of rows that the client fetches for a first guess (`solvers.subsample`).
 MOST_ROWS_AT_HAND = 20_000
@@ -57,7 +57,7 @@ class DaskColumns(Columns):
         *,
         farthest: FloatArray,
         codes: IntArray,
-        outside: tuple[Any, Any] | None = None,
+        outside: tuple[Rows, Rows] | None = None,
         budget: Budget,
     ) -> None:
         n_rows = X.shape[0]
@@ -70,7 +70,7 @@ class DaskColumns(Columns):
         self._codes = codes
         for family in self.families:
             family.check_range(farthest, farthest if centers is None else centers)
-        self._sent: list[tuple[IntArray, Any]] = []
+        self._sent: list[tuple[IntArray, FloatArray | Future[FloatArray]]] = []
 
     def within(self, budget: Budget) -> Self:
         """Return the same columns with another budget."""
@@ -92,7 +92,7 @@ class DaskColumns(Columns):
             return np.concatenate(parts, axis=1)
         points = self._centers(slice(None) if centers is None else centers)
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             kernels, sent = self.kernels, self.rows.send(points)
             return self.rows.submit_all(
                 tasks.correlate_rows, lambda c: (kernels, sent, self._send_part(v, c))
@@ -106,7 +106,7 @@ class DaskColumns(Columns):
             return np.zeros(len(kernels))
         points, positions = self._points(centers)
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             known, sent = self.kernels, self.rows.send(points)
             return self.rows.submit_all(
                 tasks.sums, lambda c: (known, sent, self._send_part(v, c), (kernels, positions))
@@ -128,7 +128,7 @@ class DaskColumns(Columns):
         if len(kernels) == 0:
             return np.zeros((self.n_rows, *weights.shape[1:]))
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             known, sent = self.kernels, self.rows.send(points)
             terms = (kernels, positions, weights)
             return self.rows.submit_all(tasks.vote, lambda _: (known, sent, terms))
@@ -148,7 +148,9 @@ class DaskColumns(Columns):
         ends = np.min(smallest, axis=0), np.max(largest, axis=0)
         return *self._with_outside(f, *ends), np.sum(total, axis=0)
 
-    def _send_part(self, v: FloatArray, chunk: int) -> Any:
+    def _send_part(
+        self, v: FloatArray, chunk: int
+    ) -> tuple[IntArray, FloatArray] | Future[tuple[IntArray, FloatArray]]:
         """Send the non-zero entries of a vector for the rows of a chunk, with their indices."""
         part = v[self.rows.part(chunk)]
         active = np.flatnonzero(part)
@@ -172,7 +174,7 @@ class DaskColumns(Columns):
         if self.given is not None:
             return self.correlate(v), None
 
-        def start() -> list[Any]:
+        def start() -> list[Future[tuple[IntArray, FloatArray]]]:
             return [
                 self.rows.client.submit(tasks.worst_of, part, penalties, pure=False)
                 for part in self._pass_over_centers(v)
@@ -182,7 +184,7 @@ class DaskColumns(Columns):
         centers = [self.rows.starts[c] + found for c, (found, _) in enumerate(parts)]
         return np.concatenate([part for _, part in parts], axis=1), np.concatenate(centers)
 
-    def _pass_over_centers(self, v: FloatArray) -> list[Any]:
+    def _pass_over_centers(self, v: FloatArray) -> list[Future[FloatArray]]:
         """Start tasks that correlate the rows of every chunk, as centres, with active samples."""
         kernels = self.kernels
         parts: list[Any] = [None] * self.rows.n_chunks
@@ -194,7 +196,7 @@ class DaskColumns(Columns):
                 )
         return parts
 
-    def _send_active(self, v: FloatArray) -> list[tuple[IntArray, Any]]:
+    def _send_active(self, v: FloatArray) -> list[tuple[IntArray, FloatArray | Future[FloatArray]]]:
         """Return blocks of rows on the workers that together hold all active samples."""
         active = np.flatnonzero(v)
         self._sent[:] = [sent for sent in self._sent if not _is_lost(sent[1])]
@@ -267,6 +269,6 @@ class DaskColumns(Columns):
         return np.concatenate([f.error_growth(self._farthest) for f in self.families])
 
 
-def _is_lost(future: Any) -> bool:
+def _is_lost(future: object) -> bool:
     """Whether data that were sent to the workers are no longer there."""
     return getattr(future, "status", "finished") in ("lost", "cancelled", "error")

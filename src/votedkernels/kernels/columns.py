@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from .._system.budget import Budget
-from .base import FloatArray, IntArray, KernelFamily
+from .base import FloatArray, IntArray, KernelFamily, Rows
 
 if TYPE_CHECKING:
     from .local_columns import LocalColumns
@@ -40,7 +40,7 @@ class Columns(ABC):
         n_rows: int,
         n_centers: int,
         *,
-        outside: tuple[Any, Any] | None,
+        outside: tuple[Rows, Rows] | None,
         budget: Budget,
     ) -> None:
         self.n_rows, self.n_centers = n_rows, n_centers
@@ -150,7 +150,7 @@ class Columns(ABC):
         """Return the factor by which each K_k's rounding error exceeds that of a single number."""
 
     @abstractmethod
-    def sample(self, n: int) -> tuple[Any, Any]:
+    def sample(self, n: int) -> tuple[Rows, Rows]:
         """Return a fair draw of up to n rows, as rows and as centres.
 
         The draw depends only on the content of the rows, not on the order in which the user passes

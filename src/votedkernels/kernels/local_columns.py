@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from .._system.budget import Budget
-from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
+from .base import FloatArray, IntArray, KernelFamily, Rows, count_rows, take_rows
 from .columns import Columns, blocks
 
 Result = TypeVar("Result")
@@ -57,11 +57,11 @@ class LocalColumns(Columns):
     def __init__(
         self,
         families: Sequence[KernelFamily],
-        X: Any,
-        centers: Any,
+        X: Rows,
+        centers: Rows,
         *,
-        itself: Any = None,
-        outside: tuple[Any, Any] | None = None,
+        itself: Rows | None = None,
+        outside: tuple[Rows, Rows] | None = None,
         for_bases: int = DEFAULT_MEMORY,
         budget: Budget = Budget(),  # noqa: B008 - immutable
     ) -> None:
@@ -149,7 +149,7 @@ class LocalColumns(Columns):
             else:
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
-    def sample(self, n: int) -> tuple[Any, Any]:
+    def sample(self, n: int) -> tuple[Rows, Rows]:
         """Return the first n rows, a fair draw: preparation has sorted the rows by a hash."""
         return take_rows(self.X, slice(0, n)), take_rows(self.itself, slice(0, n))
 

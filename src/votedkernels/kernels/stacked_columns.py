@@ -7,11 +7,10 @@ the p kernel matrices are evaluated once, and each fold takes its rows and centr
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
-from .base import FloatArray, IntArray
+from .base import FloatArray, IntArray, Rows
 from .columns import Columns
 from .local_columns import LocalColumns
 
@@ -109,7 +108,7 @@ class StackedColumns(Columns):
         """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return self._source.error_growth()
 
-    def sample(self, n: int) -> tuple[Any, Any]:
+    def sample(self, n: int) -> tuple[Rows, Rows]:
         """Return the first n rows."""
         return self.at_hand().sample(n)
 

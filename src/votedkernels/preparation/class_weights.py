@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from ..kernels.base import FloatArray, IntArray, in_moderate_units
+from .placement import Labels
 
 
 def class_factors(
-    class_weight: Any, classes: Any, codes: IntArray, weights: FloatArray
+    class_weight: Mapping[object, float] | str | None,
+    classes: Labels,
+    codes: IntArray,
+    weights: FloatArray,
 ) -> FloatArray:
     """Return the factor of each class in the loss."""
     if class_weight is None:
@@ -44,7 +48,10 @@ def weighted_classes(weights: FloatArray, factors: FloatArray, codes: IntArray) 
 
 
 def loss_weights(
-    class_weight: Any, classes: Any, codes: IntArray, weights: FloatArray
+    class_weight: Mapping[object, float] | str | None,
+    classes: Labels,
+    codes: IntArray,
+    weights: FloatArray,
 ) -> FloatArray:
     """Return the weights w_i, which sum to 1; raise if one is negligible next to the others."""
     factors = class_factors(class_weight, classes, codes, weights)
