@@ -82,8 +82,8 @@ class KernelMassDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted model.
+        estimator : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
+            A fitted model, or a pipeline that ends in one.
         per_class, ax, bar_kw
             As for `plot`.
 
@@ -93,16 +93,16 @@ class KernelMassDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
-        require_vote(estimator, caller)
-        vote, n_kernels = vote_of(estimator), len(estimator.kernel_names_)
+        model = require_vote(estimator, caller)
+        vote, n_kernels = vote_of(model), len(model.kernel_names_)
         display = cls(
-            kernel_names=list(estimator.kernel_names_),
-            kernel_mass=estimator.kernel_mass_,
+            kernel_names=list(model.kernel_names_),
+            kernel_mass=model.kernel_mass_,
             family_sizes=[family.n_kernels for family in vote.families],
             class_mass=np.array(
                 [np.bincount(vote.kernels, np.abs(row), n_kernels) for row in vote.weights]
             ),
-            classes=list(estimator.classes_) if len(vote.weights) > 1 else None,
+            classes=list(model.classes_) if len(vote.weights) > 1 else None,
         )
         return display.plot(ax, per_class=per_class, bar_kw=bar_kw)
 

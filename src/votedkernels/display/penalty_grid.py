@@ -102,8 +102,8 @@ class PenaltyGridDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifierCV
-            A fitted search; ``refit=False`` is enough.
+        estimator : VotedKernelClassifierCV or Pipeline
+            A fitted search, or a pipeline that ends in one; ``refit=False`` is enough.
         quantity : str, default="mean_test_score"
             A column of ``cv_results_``, such as ``"mean_n_support"`` or ``"std_test_score"``.
         kernels, complexity : default=None
@@ -117,8 +117,8 @@ class PenaltyGridDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
-        require_search(estimator, caller)
-        table = tabulate_search(estimator, quantity, {"kernels": kernels, "complexity": complexity})
+        search = require_search(estimator, caller)
+        table = tabulate_search(search, quantity, {"kernels": kernels, "complexity": complexity})
         display = cls(
             complexity_penalties=table.complexity_penalties,
             l1_penalties=table.l1_penalties,

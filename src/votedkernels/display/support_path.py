@@ -126,8 +126,8 @@ class SupportPathDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifierCV
-            A fitted search. Its choice is marked.
+        estimator : VotedKernelClassifierCV or Pipeline
+            A fitted search, or a pipeline that ends in one. Its choice is marked.
         kernels, complexity : default=None
             Names of alternatives, if the search had several; None uses the chosen ones.
         x, ax, line_kw
@@ -139,9 +139,9 @@ class SupportPathDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
-        require_search(estimator, caller)
+        search = require_search(estimator, caller)
         table = tabulate_search(
-            estimator, "mean_n_support", {"kernels": kernels, "complexity": complexity}
+            search, "mean_n_support", {"kernels": kernels, "complexity": complexity}
         )
         display = cls(
             complexity_penalties=table.complexity_penalties,
