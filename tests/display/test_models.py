@@ -234,7 +234,7 @@ def test_numbers_stand_out_from_their_cells(search):
 
 
 def test_values_of_another_shape():
-    with pytest.raises(ValueError, match=r"shape \(1, 3\), but there are 1 complexity"):
+    with pytest.raises(ValueError, match=r"shape \(1, 3\), but the axes have 1 and 2"):
         PenaltyGridDisplay(complexity_penalties=[1], l1_penalties=[1, 2], values=[[1, 2, 3]]).plot()
 
 

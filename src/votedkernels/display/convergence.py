@@ -18,7 +18,7 @@ from .figure import (
     draw_staircase,
     full_names,
     import_pyplot,
-    logarithmic_time,
+    logarithmic_axis,
     mark_level,
     tidy,
 )
@@ -187,7 +187,7 @@ class ConvergenceDisplay:
         ax = axes_for(ax, f"{type(self).__name__}.plot")
         draw = self._draw_gaps if kind == "gap" else self._draw_objectives
         self.lines_ = np.array(draw(ax, full_names(line_kw)), dtype=object)
-        logarithmic_time(ax)
+        logarithmic_axis(ax, "time (s)")
         tidy(ax)
         ax.legend(fontsize="small", handlelength=1.6)
         self.ax_, self.figure_ = ax, ax.figure

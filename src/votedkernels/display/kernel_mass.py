@@ -10,6 +10,7 @@ import numpy as np
 from ..estimators._voting import vote_of
 from ..kernels.base import FloatArray
 from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
+from .kernel_names import split_names
 from .models import require_vote
 
 #: More names do not fit on an axis; beyond this, only every second, third, ... is shown.
@@ -183,20 +184,3 @@ class KernelMassDisplay:
         ax.set_ylabel(title)
         ax.set_xlabel(r"kernel mass: sum of $|$weights$|$")
         tidy(ax, "x")
-
-
-def split_names(families: list[list[str]]) -> tuple[list[str], list[str]]:
-    """Return the part that all names of a family share, and the parts that differ.
-
-    >>> split_names([["polynomial(degree=1)", "polynomial(degree=2)"], ["precomputed"]])
-    (['polynomial', 'precomputed'], ['degree=1', 'degree=2', 'precomputed'])
-    """
-    heads, members = [], []
-    for names in families:
-        head = names[0].partition("(")[0]
-        if len(names) > 1 and all(n.startswith(f"{head}(") and n.endswith(")") for n in names):
-            members += [name[len(head) + 1 : -1] for name in names]
-        else:
-            members += names
-        heads.append(head if len(names) > 1 else names[0])
-    return heads, members
