@@ -105,7 +105,7 @@ def test_other_ways_of_packing_are_refused(method):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         archive.writestr("a.data", TEXT)
-    with pytest.raises(DataFileError, match=r"x.zip, a.data: compressed by an"):
+    with pytest.raises(DataFileError, match=r"x.zip, a.data: compressed with an"):
         read_member(buffer.getvalue(), "a.data", "x.zip")
 
 

@@ -204,7 +204,7 @@ def test_a_failed_download_leaves_nothing_and_names_the_address(home, known, pub
     for page, kind, words in (
         ((404, b"", {}), DownloadError, "404 Not Found"),
         ((500, b"", {}), DownloadError, "500 Internal Server Error"),
-        ((200, good[:-100], {"Content-Length": str(len(good))}), DownloadError, "broke off"),
+        ((200, good[:-100], {"Content-Length": str(len(good))}), DownloadError, "was lost"),
         (good[:-100], DataFileError, "not a readable ZIP archive"),
         (b"", DataFileError, "not a readable ZIP archive"),
         (b"<html>moved</html>", DataFileError, "not a readable ZIP archive"),

@@ -29,13 +29,6 @@ from votedkernels.solvers import SOLVERS
 MODEL = VotedKernelClassifier(Polynomial((1, 2, 3)), complexity_penalty=1e-2)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")  # other files may have left some
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def data():
     return make_waveform(120, random_state=0)
@@ -257,11 +250,26 @@ def test_unknown_kind(data, display):
 
 @pytest.mark.parametrize(
     "estimator",
-    [LogisticRegression(), make_pipeline(StandardScaler(), MODEL), VotedKernelClassifierCV()],
+    [
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        VotedKernelClassifierCV(),
+    ],
 )
 def test_estimators_without_our_solvers(data, estimator):
-    with pytest.raises(TypeError, match=f"VotedKernelClassifier, got {type(estimator).__name__}"):
+    with pytest.raises(TypeError, match=r"ends in one, got .*(LogisticRegression|CV);"):
         ConvergenceDisplay.from_estimator(estimator, *data)
+
+
+def test_the_earlier_steps_of_a_pipeline_are_fitted(data):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), clone(MODEL))
+    display = ConvergenceDisplay.from_estimator(pipeline, X, y)
+    scaled = StandardScaler().fit_transform(X)
+    expected = clone(MODEL).fit(scaled, y).objective_
+    for objectives in display.objectives:
+        assert objectives[-1] == pytest.approx(expected, rel=1e-5)
+    assert not hasattr(pipeline[0], "mean_")  # it is left as it was
 
 
 def test_parameters_are_checked_before_any_work(data):

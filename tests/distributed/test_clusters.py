@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import psutil
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from votedkernels import (
@@ -520,3 +521,16 @@ def test_complexities_count_centers_outside_the_rows(client, waveform):
     np.testing.assert_allclose(remote.complexities_, local.complexities_, rtol=1e-9)
     inside = model_of(complexity="trace", l1_penalty=0.1).fit(*as_dask(X, y))
     assert (remote.complexities_ > inside.complexities_).all()
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
+def test_sparse_centers_are_the_same_points_as_dense_ones(client, waveform, kind):
+    X, y = waveform
+    centers = np.where(np.abs(X[::9]) > 1, X[::9], 0.0)
+    dense = model_of(centers=centers).fit(*as_dask(X, y))
+    model = model_of(centers=kind(centers)).fit(*as_dask(X, y))
+    assert model.objective_ == pytest.approx(dense.objective_, rel=1e-12)
+    np.testing.assert_array_equal(model.support_, dense.support_)
+    np.testing.assert_array_equal(model.support_vectors_, dense.support_vectors_)
+    local = model_of(centers=kind(centers)).fit(X, y)
+    assert model.objective_ == pytest.approx(local.objective_, rel=1e-9)

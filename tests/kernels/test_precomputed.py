@@ -52,7 +52,7 @@ def test_prediction_takes_one_column_per_training_row(table):
 
 def test_fit_needs_a_square_matrix(table):
     X, y = table
-    with pytest.raises(ValueError, match=r"must be square at fit, got shape \(40, 3\)"):
+    with pytest.raises(ValueError, match=r"must be square in fit, got shape \(40, 3\)"):
         VotedKernelClassifier(Precomputed()).fit(X, y)
 
 

@@ -460,7 +460,7 @@ def test_families_that_cannot_be_exported_are_named(name, no_work):
     ("model", "words"),
     [
         (VotedKernelClassifier(), "this VotedKernelClassifier is not fitted; call fit before"),
-        (VotedKernelClassifierCV(), "is not fitted; call fit before it is exported, with refit"),
+        (VotedKernelClassifierCV(), "is not fitted; call fit before you export it, with refit"),
         (make_pipeline(StandardScaler(), VotedKernelClassifier()), "StandardScaler .*not fitted"),
     ],
 )

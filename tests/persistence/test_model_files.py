@@ -457,11 +457,11 @@ def test_files_that_are_no_model_files(read, path, tmp_path, small):
         b"": "not a model file",
         b"PK\x03\x04": "not a model file",
         b"a,b\n1,2\n" * 100: "not a model file",
-        small[:200]: "announces a header",
+        small[:200]: "declares a header",
         small[:-1]: "does not fit",
         small + b"\0": "belong to no array",
         small[:-1] + bytes([small[-1] ^ 1]): "damaged",
-        (2**63).to_bytes(8, "little") + small[8:]: "announces a header of 9223372036854775808",
+        (2**63).to_bytes(8, "little") + small[8:]: "declares a header of 9223372036854775808",
         small.replace(b'"version":"1"', b'"version":"2"'): "format version '2'.*newer",
         small.replace(b'"version":"1"', b'"version":"x"'): "not a version",
     }

@@ -1,4 +1,4 @@
-"""The architecture page says what the package is: its rooms, and the modules of one fit."""
+"""The architecture page says what the package is: its folders, and the modules of one fit."""
 
 import re
 import tomllib
@@ -19,30 +19,30 @@ def section(title):
     return re.split(rf"^#{{1,{len(level)}}} ", rest, flags=re.MULTILINE)[0]
 
 
-def rooms_listed():
-    """The rooms in the first column of the table, line by line."""
-    lines = re.findall(r"^\| (`[^|]+) \|", section("## The rooms"), re.MULTILINE)
+def folders_listed():
+    """The folders in the first column of the table, line by line."""
+    lines = re.findall(r"^\| (`[^|]+) \|", section("## The folders"), re.MULTILINE)
     return [sorted(re.findall(r"`(\w+)(?:/|\.py)`", line)) for line in lines]
 
 
-def test_rooms_are_in_the_order_that_import_linter_enforces():
+def test_folders_are_in_the_order_that_import_linter_enforces():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    rooms = [sorted(re.findall(r"votedkernels\.(\w+)", layer)) for layer in reversed(layers)]
-    assert rooms_listed() == rooms
+    folders = [sorted(re.findall(r"votedkernels\.(\w+)", layer)) for layer in reversed(layers)]
+    assert folders_listed() == folders
 
 
 def test_every_folder_of_the_package_is_on_the_page():
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    listed = {room for line in rooms_listed() for room in line}
+    listed = {folder for line in folders_listed() for folder in line}
     assert folders - listed == {"datasets"}
-    assert "`datasets/`" in section("## The rooms")
+    assert "`datasets/`" in section("## The folders")
 
 
-def test_the_picture_shows_rooms_that_exist():
+def test_the_picture_shows_folders_that_exist():
     named = re.findall(r'class="room"[^>]*>([^<]+)<', PICTURE)
-    for room in {word.strip() for name in named for word in name.split(",")}:
-        assert (PACKAGE / room).is_dir() or (PACKAGE / "solvers" / room).is_dir(), room
+    for folder in {word.strip() for name in named for word in name.split(",")}:
+        assert (PACKAGE / folder).is_dir() or (PACKAGE / "solvers" / folder).is_dir(), folder
 
 
 @pytest.mark.parametrize(("number", "method"), [(0, "fit"), (1, "predict")])

@@ -93,7 +93,8 @@ def plain_kernels(family, X, s):
     scale = 1 / (X.shape[1] * variance) if np.ptp(X) > 0 else 1.0
     if isinstance(family, Polynomial):
         gamma = scale if family.gamma == "scale" else family.gamma
-        return [(gamma * (X @ X.T) + family.coef0) ** d for d in family.degrees]
+        degrees = np.atleast_1d(family.degrees).tolist()
+        return [(gamma * (X @ X.T) + family.coef0) ** d for d in degrees]
     unit = scale if family.unit == "scale" else family.unit
     return [np.exp(-g * unit * cdist(X, X, "sqeuclidean")) for g in family.gammas]
 

@@ -19,7 +19,7 @@ def extended_gap(problem, solution):
     for family in problem.columns.families:
         if isinstance(family, Polynomial):
             base = np.longdouble(family.gamma_) * (X @ centers.T) + family.coef0
-            matrices += [base**degree for degree in family.degrees]
+            matrices += [base**d for d in np.atleast_1d(family.degrees).tolist()]
         else:
             distance = ((X[:, None] - centers[None]) ** 2).sum(axis=-1) * family.unit_
             matrices += [np.exp(-np.longdouble(gamma) * distance) for gamma in family.gammas]

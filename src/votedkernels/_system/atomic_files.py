@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-#: Errors of a full disk, which writing raises without the name of the file.
+#: Error codes of a full disk. Writing raises such errors without the name of the file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -42,7 +42,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def naming(path: Path, *codes: int) -> Iterator[None]:
-    """Add a file's name to operating system errors: to all, or only to those with some codes."""
+    """Add a file's name to operating system errors: to all, or only to those with given codes."""
     try:
         yield
     except OSError as error:
@@ -52,7 +52,7 @@ def naming(path: Path, *codes: int) -> Iterator[None]:
 
 
 def _usual_mode() -> int:
-    """Return the mode that new files usually have; `tempfile` lets only the owner read its own."""
+    """Return the usual mode of new files; only their owner can read those of `tempfile`."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

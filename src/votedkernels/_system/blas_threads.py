@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -14,7 +13,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def single_blas_thread() -> AbstractContextManager[Any]:
+def single_blas_thread() -> AbstractContextManager[object]:
     """Limit BLAS to one thread, so that results do not depend on how many it would use."""
-    limiter: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    limiter: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return limiter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from numbers import Real
-from typing import Any
 
 _UNITS = {
     "": 1,
@@ -20,7 +19,7 @@ _UNITS = {
 }
 
 
-def parse_memory(amount: Any) -> int:
+def parse_memory(amount: object) -> int:
     """Return the bytes in a number or a string like ``"2GB"`` (2e9) or ``"2GiB"`` (2 * 2**30)."""
     if isinstance(amount, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", amount)
@@ -34,7 +33,7 @@ def parse_memory(amount: Any) -> int:
     )
 
 
-def _positive(n_bytes: float, amount: Any) -> int:
+def _positive(n_bytes: float, amount: object) -> int:
     if not 1 <= n_bytes < 2**62:
         raise ValueError(f"memory_limit must be a positive amount of memory, got {amount!r}.")
     return int(n_bytes)

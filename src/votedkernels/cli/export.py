@@ -20,7 +20,7 @@ from votedkernels.cli.places import check_output
 @click.option(
     "--opset",
     type=int,
-    help="Version of the ONNX operators, 13 or newer; old runtimes need a low one.  "
+    help="Version of the ONNX operators, 13 or newer; old runtimes need an older version.  "
     "[default: the newest that skl2onnx supports]",
 )
 @click.help_option(help="Show this message and exit.")

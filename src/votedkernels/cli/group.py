@@ -69,7 +69,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _report(error.format_message())
     except OSError as error:
-        # Errors on files carry the name of the file. Without one, standard output is full.
+        # File errors name the file. If the disk is full and none is named, it is standard output.
         where = error.filename or ("standard output" if error.errno in NO_ROOM else "")
         return _report(f"{where}: {error.strerror}" if where else str(error))
     except ValueError as error:

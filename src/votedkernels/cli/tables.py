@@ -33,7 +33,7 @@ STANDARD = Path("-")
 
 
 class Piece(NamedTuple):
-    """Some rows of a table: where they are, their numbers by row, and their other columns.
+    """Some rows of a table: their places, their numbers row by row, and their other columns.
 
     ``places`` are line numbers in CSV and row numbers in Parquet. Other columns are lists of str
     from CSV and pyarrow arrays from Parquet.
@@ -321,7 +321,7 @@ def is_number(field: str) -> bool:
 
 
 def missing(column: str) -> str:
-    """Return the message that a value is missing."""
+    """Return the message for a missing value."""
     return f"column {column} is empty, and missing values are not allowed; fill or drop them."
 
 

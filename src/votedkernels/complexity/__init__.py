@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +65,7 @@ MEASURES: dict[str, type[ComplexityMeasure]] = {
 """The measures by the names that users give."""
 
 
-def resolve_measure(spec: Any) -> ComplexityMeasure:
+def resolve_measure(spec: object) -> ComplexityMeasure:
     """Return the measure for a name; a measure is returned as it is."""
     if isinstance(spec, ComplexityMeasure):
         return spec
@@ -78,13 +77,13 @@ def resolve_measure(spec: Any) -> ComplexityMeasure:
     )
 
 
-def measure_complexities(spec: Any, columns: Columns, sample_weight: FloatArray) -> FloatArray:
+def measure_complexities(spec: object, columns: Columns, sample_weight: FloatArray) -> FloatArray:
     """Return r_k for each kernel; see `measure_with_errors`."""
     return measure_with_errors(spec, columns, sample_weight)[0]
 
 
 def measure_with_errors(
-    spec: Any, columns: Columns, sample_weight: FloatArray
+    spec: object, columns: Columns, sample_weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return r_k for each kernel, and its standard error (0 for formulas).
 
@@ -114,8 +113,8 @@ def measure_with_errors(
     return values, np.concatenate([error for _, error in parts])
 
 
-def memory_needed(spec: Any, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
-    """Return the bytes needed to measure, of ``memory`` available; see `ComplexityMeasure`."""
+def memory_needed(spec: object, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
+    """Return the bytes needed to measure, if ``memory`` are available; see `ComplexityMeasure`."""
     if are_numbers(spec):
         return 0
     measures = measures_by_family(spec, len(families))
@@ -126,7 +125,7 @@ def memory_needed(spec: Any, families: Sequence[KernelFamily], n_rows: int, memo
 
 
 def admitted_columns(
-    spec: Any, columns: Columns, sample_weight: FloatArray
+    spec: object, columns: Columns, sample_weight: FloatArray
 ) -> NDArray[np.bool_] | None:
     """Return which columns (k, j) may vote according to the measures; None for all."""
     if are_numbers(spec):
@@ -143,7 +142,7 @@ def admitted_columns(
     ])  # fmt: skip
 
 
-def measures_by_family(spec: Any, n_families: int) -> list[ComplexityMeasure]:
+def measures_by_family(spec: object, n_families: int) -> list[ComplexityMeasure]:
     """Return the measure of each family."""
     if isinstance(spec, Sequence) and not isinstance(spec, str):
         if len(spec) != n_families:
@@ -155,14 +154,14 @@ def measures_by_family(spec: Any, n_families: int) -> list[ComplexityMeasure]:
     return [resolve_measure(spec)] * n_families
 
 
-def are_numbers(spec: Any) -> bool:
+def are_numbers(spec: object) -> bool:
     """Whether the complexities are given as numbers, one per kernel."""
     if isinstance(spec, np.ndarray):
         return True
     return isinstance(spec, Sequence) and len(spec) > 0 and all(isinstance(r, Real) for r in spec)
 
 
-def _given_complexities(spec: Any, columns: Columns) -> FloatArray:
+def _given_complexities(spec: object, columns: Columns) -> FloatArray:
     values = np.asarray(spec, dtype=np.float64)
     if values.shape != (columns.n_kernels,):
         raise ValueError(

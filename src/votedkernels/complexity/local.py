@@ -18,13 +18,12 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ..kernels.base import FloatArray, KernelFamily, in_moderate_units
+from ..kernels.base import FloatArray, KernelFamily, Numbers, in_moderate_units
 from ..kernels.columns import Columns
 from .base import ComplexityMeasure, positive_range
 
@@ -51,7 +50,7 @@ class Local(ComplexityMeasure):
     radius : float, "fixed-point" or sequence of float, default="fixed-point"
         On the scale of K / kappa^2. A sequence has one radius per member of the family.
     filter : bool, default=False
-        Let only those columns vote that belong to the class of this radius: those with
+        Whether only columns in the class of this radius may vote: those with
         mean_i (K(x_i, c) / kappa^2)^2 <= radius. Without it, the complexity is only a penalty, not
         part of a guarantee.
     random_state : int, default=0
@@ -59,7 +58,7 @@ class Local(ComplexityMeasure):
     """
 
     def __init__(
-        self, radius: Any = "fixed-point", *, filter: bool = False, random_state: int = 0
+        self, radius: Numbers | str = "fixed-point", *, filter: bool = False, random_state: int = 0
     ) -> None:
         self.radius = radius
         self.filter = filter

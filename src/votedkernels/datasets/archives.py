@@ -28,7 +28,7 @@ _DAMAGED = (
 
 MAX_MEMBERS = 1000
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_CLEAR = 256  # the code by which compress(1) empties the table
+_CLEAR = 256  # the code with which compress(1) clears its table
 
 
 def read_member(archive: bytes, name: str, where: str) -> bytes:
@@ -45,7 +45,7 @@ def read_member(archive: bytes, name: str, where: str) -> bytes:
     where : str
         What error messages call the archive.
     """
-    # zipfile reads all entries into memory first; the archives of the catalogue have under 20.
+    # zipfile reads all entries into memory first; the archives in the catalogue have fewer than 20.
     if archive.count(b"PK\x01\x02") > MAX_MEMBERS:
         raise DataFileError(f"{where}: the archive has more than {MAX_MEMBERS} members.")
     try:
@@ -131,7 +131,7 @@ def _find(members: list[zipfile.ZipInfo], name: str, where: str) -> zipfile.ZipI
     if len(found) != 1:
         raise DataFileError(f"{where}: there are {len(found)} files named {name}, not one.")
     if found[0].compress_type not in _METHODS:
-        raise DataFileError(f"{where}, {name}: compressed by an unsupported method.")
+        raise DataFileError(f"{where}, {name}: compressed with an unsupported method.")
     if found[0].file_size > MAX_BYTES:
         raise DataFileError(f"{where}, {name}: more than {MAX_BYTES} bytes.")
     return found[0]

@@ -116,8 +116,8 @@ _ALL = (
     DataSet(
         name="climate",
         title="Climate Model Simulation Crashes",
-        about="Eighteen scaled parameters of an ocean model, and whether the simulation ran to its "
-        "end. The numbers of the study and of the run are left out.",
+        about="Eighteen scaled parameters of an ocean model, and whether the simulation ran to "
+        "completion. The numbers of the study and of the run are left out.",
         feature_names=(
             "vconst_corr",
             "vconst_2",
@@ -176,8 +176,8 @@ _ALL = (
     DataSet(
         name="german",
         title="Statlog (German Credit Data)",
-        about="Persons who take a credit, by 24 attributes: the file german.data-numeric, in which "
-        "the categories are coded as whole numbers.",
+        about="People who take out a loan, described by 24 attributes: the file "
+        "german.data-numeric, in which the categories are coded as whole numbers.",
         feature_names=_numbered("a{}", 24),
         target_names=("good credit", "bad credit"),
         n_negative=700,
@@ -208,8 +208,8 @@ _ALL = (
     DataSet(
         name="musk",
         title="Musk (Version 1)",
-        about="Shapes of molecules, judged to be musks or not, by 166 distances. The names of the "
-        "molecule and of its conformation are left out.",
+        about="Shapes of molecules that were judged to be musks or not, described by 166 "
+        "distances. The names of the molecule and of its conformation are left out.",
         feature_names=_numbered("f{:03d}", 166),
         target_names=("non-musk", "musk"),
         n_negative=269,
@@ -223,7 +223,7 @@ _ALL = (
     DataSet(
         name="ocr49",
         title="Handwritten digits 4 and 9",
-        about="2000 images of MNIST, 14 by 14 pixels in four levels of grey (0 to 3), as used in "
+        about="2000 images from MNIST, 14 by 14 pixels in four levels of grey (0 to 3), as used in "
         "Princeton's course COS 402: the mean of each 2 by 2 block of the 28 by 28 pixels, divided "
         "by 64 and rounded down. Which images were drawn is known only from the file itself.",
         feature_names=tuple(f"px_{x}_{y}" for y in range(1, 15) for x in range(1, 15)),
@@ -239,8 +239,8 @@ _ALL = (
         name="phishing",
         title="Phishing Websites",
         about="Thirty signs that tell a phishing site from a legitimate one: the first edition, "
-        "file .old.arff, of 2456 sites. Its label is 1 for phishing; in the later edition of 11055 "
-        "sites 1 is legitimate.",
+        "file .old.arff, of 2456 sites. Its label is 1 for phishing; in the later edition, "
+        "of 11055 sites, 1 means legitimate.",
         feature_names=(
             "having_IP_Address",
             "URL_Length",
@@ -308,7 +308,7 @@ _ALL = (
     DataSet(
         name="vertebral",
         title="Vertebral Column",
-        about="Six biomechanical measurements of patients, in two classes (column_2C) and in full "
+        about="Six biomechanical measurements of patients, in two classes (column_2C) and at full "
         "precision: column_2C.dat, unlike the .arff file, rounds to two decimals.",
         feature_names=(
             "pelvic_incidence",

@@ -16,13 +16,13 @@ from votedkernels.datasets.reading import MAX_BYTES, Samples, check_content, wri
 from votedkernels.exceptions import DataFileError, DownloadError, DownloadTooLarge
 
 MIRROR = "VOTEDKERNELS_MIRROR"
-"""The environment variable with the host to use instead of those in the catalogue."""
+"""The environment variable that names the host to use instead of those in the catalogue."""
 
-_TIMEOUT = 30  # seconds without a byte
+_TIMEOUT = 30  # seconds without receiving a byte
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of downloaded data; None if pooch, which knows it, is not installed."""
+    """Return the folder of downloaded data; None without pooch, which chooses the folder."""
     try:
         import pooch
     except ModuleNotFoundError:
@@ -85,7 +85,7 @@ def _reason(error: Any) -> str:
         return f"{error.response.status_code} {error.response.reason}"
     reasons = {
         requests.Timeout: f"no answer within {_TIMEOUT} seconds",
-        requests.exceptions.ChunkedEncodingError: "the connection broke off",
+        requests.exceptions.ChunkedEncodingError: "the connection was lost",
         requests.ConnectionError: "no connection",
     }
     known = (words for kind, words in reasons.items() if isinstance(error, kind))

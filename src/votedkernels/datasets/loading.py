@@ -36,8 +36,7 @@ def load(
     The file ``<name>.csv`` or ``<name>.csv.gz`` is searched for in ``data_dir``, in the folder
     named by the environment variable ``VOTEDKERNELS_DATA``, in the user's cache, and in the
     package (breastcancer and ionosphere). It has a header, numeric features, and a last column
-    ``target`` of -1 and 1; an empty field is a missing value. Its values must be those of the
-    catalogue.
+    ``target`` of -1 and 1; an empty field is a missing value. Its values must match the catalogue.
 
     Parameters
     ----------
@@ -88,7 +87,7 @@ def locate(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Path
     Parameters
     ----------
     name : str
-        The name of a data set of the catalogue.
+        The name of a data set in the catalogue.
 
     data_dir : path-like, default=None
         The folder to search first.

@@ -26,7 +26,7 @@ from votedkernels.datasets.catalogue import DataSet
 from votedkernels.exceptions import DataFileError
 
 MAX_BYTES = 50_000_000
-"""The largest uncompressed size that is read; the largest of the catalogue has under 1 MB."""
+"""The largest uncompressed size that is read; the largest file in the catalogue has under 1 MB."""
 
 _SHOWN = 40
 

@@ -1,7 +1,7 @@
 """Displays as in scikit-learn: the constructor takes data, ``plot`` draws them.
 
-There is one display per file. They share `figure`, `grids` and `models`. matplotlib is imported
-only when something is drawn.
+There is one display per file. They share `figure`, `grids`, `levels`, `kernel_names` and `models`.
+matplotlib is imported only when something is drawn.
 """
 
 from .bound_terms import BoundDisplay

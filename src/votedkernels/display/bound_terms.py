@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from .figure import (
     import_pyplot,
     tidy,
 )
-from .models import require_vote
+from .models import earlier_steps, require_vote, transform
 
 #: All terms of the two theorems and of the bound for a constant vote, from bottom to top, with the
 #: numbers of their styles.
@@ -29,6 +30,8 @@ TERMS = {
     "sampling the vote": 3,
     "confidence": 4,
 }
+#: Why the bound of a pipeline is heuristic.
+FITTED_STEPS = "earlier steps of the pipeline may have been fitted to these rows"
 ERROR_STYLE = {
     "linestyle": "none",
     "marker": "D",
@@ -103,8 +106,10 @@ class BoundDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted model with two classes.
+        estimator : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
+            A fitted model with two classes, or a pipeline that ends in one. The bound of a pipeline
+            with earlier steps is marked as heuristic, because these steps may have been fitted to
+            the same rows.
         X, y, delta, radius
             As for ``generalization_bound``.
         ax, bar_kw
@@ -116,8 +121,10 @@ class BoundDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
-        require_vote(estimator, caller)
-        bound = estimator.generalization_bound(X, y, delta=delta, radius=radius)
+        model, steps = require_vote(estimator, caller), earlier_steps(estimator)
+        bound = model.generalization_bound(transform(steps, X), y, delta=delta, radius=radius)
+        if steps:
+            bound = replace(bound, is_guarantee=False, reasons=(*bound.reasons, FITTED_STEPS))
         return cls(bounds=[bound]).plot(ax, bar_kw=bar_kw)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from ..estimators._solver_traces import trace_solvers
+from ..estimators._solver_traces import check_solvers, trace_solvers
 from ..estimators.classifier import VotedKernelClassifier
 from ..kernels.base import FloatArray
 from .figure import (
@@ -18,10 +18,11 @@ from .figure import (
     draw_staircase,
     full_names,
     import_pyplot,
-    logarithmic_time,
+    logarithmic_axis,
     mark_level,
     tidy,
 )
+from .models import describe, earlier_steps, last_step
 
 KINDS = ("gap", "objective")
 BOUND_STYLE = {"linestyle": "--", "label": "_dual bound"}
@@ -35,7 +36,7 @@ class ConvergenceDisplay:
     Create it with `from_estimator`; the constructor takes data that are already recorded. A curve
     is a staircase, because nothing better is known between two rounds. Its last point is the
     certificate of the model, marked by a full symbol if the gap is within ``tol``, and by an open
-    one if the solver stopped before.
+    one if the solver stopped earlier.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class ConvergenceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: VotedKernelClassifier,
+        estimator: Any,
         X: Any,
         y: Any,
         *,
@@ -109,9 +110,10 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifier
+        estimator : VotedKernelClassifier or Pipeline
             All its parameters except ``solver`` are used. It is not changed, and its callbacks
-            are not called.
+            are not called. The earlier steps of a pipeline are fitted once, outside the time of
+            the solvers.
         X, y : training data, as for `VotedKernelClassifier.fit`
         solvers : list of str, default=("column-generation", "coordinate-descent")
             Names as for the parameter ``solver`` of `VotedKernelClassifier`.
@@ -128,13 +130,16 @@ class ConvergenceDisplay:
         """
         import_pyplot(f"{cls.__name__}.from_estimator")
         check_kind(kind)
-        if not isinstance(estimator, VotedKernelClassifier):
+        if not isinstance(last_step(estimator), VotedKernelClassifier):
             raise TypeError(
-                f"{cls.__name__}.from_estimator needs a VotedKernelClassifier, got "
-                f"{type(estimator).__name__}; instead of a pipeline, pass its last step and the "
-                "transformed X; instead of a search, a classifier with the parameters it chose."
+                f"{cls.__name__}.from_estimator needs a VotedKernelClassifier, or a pipeline that "
+                f"ends in one, got {describe(estimator)}; instead of a search, pass a classifier "
+                "with the parameters it chose."
             )
-        estimator = clone(estimator)
+        check_solvers(solvers)
+        for steps in earlier_steps(estimator):
+            X = clone(steps).fit_transform(X, y)
+        estimator = clone(last_step(estimator))
         if time_limit is not None:
             estimator.set_params(time_limit=time_limit)
         recordings = trace_solvers(estimator, X, y, sample_weight, solvers)
@@ -182,7 +187,7 @@ class ConvergenceDisplay:
         ax = axes_for(ax, f"{type(self).__name__}.plot")
         draw = self._draw_gaps if kind == "gap" else self._draw_objectives
         self.lines_ = np.array(draw(ax, full_names(line_kw)), dtype=object)
-        logarithmic_time(ax)
+        logarithmic_axis(ax, "time (s)")
         tidy(ax)
         ax.legend(fontsize="small", handlelength=1.6)
         self.ax_, self.figure_ = ax, ax.figure

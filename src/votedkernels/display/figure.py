@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 
-#: Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow.
+#: Okabe and Ito's colours, except yellow. Colour-blind readers can tell them apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 #: A second way to tell curves apart, for printing in grey.
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
@@ -94,8 +94,8 @@ def draw_staircase(ax: Any, x: FloatArray, y: FloatArray, style: dict[str, Any])
     return list(ax.plot(np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1], **style))
 
 
-def logarithmic_time(ax: Any) -> None:
-    """Make the horizontal axis a logarithmic one of seconds, labelled with plain numbers."""
+def logarithmic_axis(ax: Any, label: str) -> None:
+    """Make the horizontal axis logarithmic, with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_xscale("log")
@@ -104,4 +104,4 @@ def logarithmic_time(ax: Any) -> None:
     ax.xaxis.set_major_locator(LogLocator(subs=subdivisions))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel("time (s)")
+    ax.set_xlabel(label)

@@ -1,4 +1,4 @@
-"""Tables over the two penalties, from the results of a search."""
+"""Tables over the two penalties, from the results of a search over a grid."""
 
 from __future__ import annotations
 
@@ -34,15 +34,10 @@ class PenaltyTable:
 def tabulate_search(search: Any, quantity: str, alternative: Mapping[str, Any]) -> PenaltyTable:
     """Return one column of ``cv_results_`` as a table.
 
-    ``alternative`` names the kernels and the complexity, if the search had several. Those that it
-    leaves out are those of the chosen model.
+    ``alternative`` names the kernels and the complexity, if the search had several. If it leaves
+    one out, that of the chosen model is used.
     """
     results = search.cv_results_
-    if "param_l1_penalty" not in results:
-        raise ValueError(
-            "this search went down a path and has no grid of penalties to draw; give "
-            "complexity_penalties and l1_penalties to VotedKernelClassifierCV to search a grid."
-        )
     check_quantity(results, quantity)
     rows = rows_of_alternative(search, alternative)
     lambdas, i = np.unique(results["param_complexity_penalty"][rows], return_inverse=True)

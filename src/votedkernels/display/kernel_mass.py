@@ -10,6 +10,7 @@ import numpy as np
 from ..estimators._voting import vote_of
 from ..kernels.base import FloatArray
 from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
+from .kernel_names import split_names
 from .models import require_vote
 
 #: More names do not fit on an axis; beyond this, only every second, third, ... is shown.
@@ -82,8 +83,8 @@ class KernelMassDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted model.
+        estimator : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
+            A fitted model, or a pipeline that ends in one.
         per_class, ax, bar_kw
             As for `plot`.
 
@@ -93,16 +94,16 @@ class KernelMassDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
-        require_vote(estimator, caller)
-        vote, n_kernels = vote_of(estimator), len(estimator.kernel_names_)
+        model = require_vote(estimator, caller)
+        vote, n_kernels = vote_of(model), len(model.kernel_names_)
         display = cls(
-            kernel_names=list(estimator.kernel_names_),
-            kernel_mass=estimator.kernel_mass_,
+            kernel_names=list(model.kernel_names_),
+            kernel_mass=model.kernel_mass_,
             family_sizes=[family.n_kernels for family in vote.families],
             class_mass=np.array(
                 [np.bincount(vote.kernels, np.abs(row), n_kernels) for row in vote.weights]
             ),
-            classes=list(estimator.classes_) if len(vote.weights) > 1 else None,
+            classes=list(model.classes_) if len(vote.weights) > 1 else None,
         )
         return display.plot(ax, per_class=per_class, bar_kw=bar_kw)
 
@@ -183,20 +184,3 @@ class KernelMassDisplay:
         ax.set_ylabel(title)
         ax.set_xlabel(r"kernel mass: sum of $|$weights$|$")
         tidy(ax, "x")
-
-
-def split_names(families: list[list[str]]) -> tuple[list[str], list[str]]:
-    """Return the part that all names of a family share, and the parts that differ.
-
-    >>> split_names([["polynomial(degree=1)", "polynomial(degree=2)"], ["precomputed"]])
-    (['polynomial', 'precomputed'], ['degree=1', 'degree=2', 'precomputed'])
-    """
-    heads, members = [], []
-    for names in families:
-        head = names[0].partition("(")[0]
-        if len(names) > 1 and all(n.startswith(f"{head}(") and n.endswith(")") for n in names):
-            members += [name[len(head) + 1 : -1] for name in names]
-        else:
-            members += names
-        heads.append(head if len(names) > 1 else names[0])
-    return heads, members

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.pipeline import Pipeline
 
 from ..estimators._voting import vote_of
 from ..kernels import are_precomputed
 from ..kernels.base import FloatArray, IntArray
 from .figure import COLOURS, GREY, INK, MARKERS, axes_for, import_pyplot
-from .models import require_vote
+from .models import earlier_steps, first_step, require_vote, transform
 
+FEATURES = ("feature 0", "feature 1")
 SMALLEST, LARGEST = 25.0, 320.0
 #: The share of white in the colour of a region; the rest is the colour of its class.
 WHITENESS = 0.78
@@ -74,6 +77,15 @@ class VotingBoundaryDisplay:
     >>> display = VotingBoundaryDisplay.from_estimator(model, X, y)
     >>> len(display.voters) == len(model.support_)
     True
+
+    A pipeline is drawn in the units of its input:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> pipeline = make_pipeline(StandardScaler(), model).fit(1000 * X, y)
+    >>> display = VotingBoundaryDisplay.from_estimator(pipeline, 1000 * X, y)
+    >>> bool((display.voters == 1000 * X[model.support_]).all())
+    True
     """
 
     def __init__(
@@ -88,7 +100,7 @@ class VotingBoundaryDisplay:
         classes: Sequence[Any],
         X: FloatArray | None = None,
         codes: IntArray | None = None,
-        feature_names: Sequence[str] = ("feature 0", "feature 1"),
+        feature_names: Sequence[str] = FEATURES,
     ) -> None:
         self.x0 = x0
         self.x1 = x1
@@ -118,8 +130,10 @@ class VotingBoundaryDisplay:
 
         Parameters
         ----------
-        estimator : VotedKernelClassifier or VotedKernelClassifierCV
-            A fitted model with two features.
+        estimator : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
+            A fitted model with two features, or a pipeline with two features that ends in one. A
+            pipeline is drawn in the units of its input. Its voting points are rows of X if X are
+            the rows of fit, and otherwise found by ``inverse_transform``.
         X : array-like of shape (n_samples, 2), default=None
             Rows to draw in addition to the voting points. The axes include them.
         y : array-like of shape (n_samples,), default=None
@@ -137,26 +151,33 @@ class VotingBoundaryDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
-        require_vote(estimator, caller)
-        require_plane(estimator, caller)
-        vote, classes = vote_of(estimator), list(estimator.classes_)
-        names = getattr(estimator, "feature_names_in_", ("feature 0", "feature 1"))
-        voters = np.asarray(vote.points, dtype=np.float64)
+        model, steps = require_vote(estimator, caller), earlier_steps(estimator)
+        first = first_step(estimator)
+        require_plane(first, model, caller)
+        vote, classes = vote_of(model), list(model.classes_)
+        names = getattr(first, "feature_names_in_", None)
         rows, codes = check_rows(X, y, classes)
+        voters = dense(vote.points)
+        if steps:
+            voters = in_units_of_input(steps, voters, vote.support, rows, names)
         points = voters if rows is None else np.concatenate([voters, rows])
         x0, x1 = (ticks(column, margin, grid_resolution) for column in points.reshape(-1, 2).T)
         grid = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
+        if steps:
+            decision = model.decision_function(transform(steps, named_columns(grid, names)))
+        else:
+            decision = vote.decide(grid)
         display = cls(
             x0=x0,
             x1=x1,
-            decision=vote.decide(grid).reshape(len(x1), len(x0), -1),
+            decision=decision.reshape(len(x1), len(x0), -1),
             voters=voters,
             votes=sums_by_point(vote.weights, vote.places, len(voters)),
             masses=sums_by_point(np.abs(vote.weights), vote.places, len(voters)),
             classes=classes,
             X=rows,
             codes=codes,
-            feature_names=[str(name) for name in names],
+            feature_names=FEATURES if names is None else [str(name) for name in names],
         )
         return display.plot(ax, voter_kw=voter_kw, row_kw=row_kw)
 
@@ -302,14 +323,14 @@ class VotingBoundaryDisplay:
         return codes, votes[codes, np.arange(votes.shape[1])] > 0
 
 
-def require_plane(estimator: Any, caller: str) -> None:
-    """Raise unless the rows of a model are points in the plane."""
-    if are_precomputed(estimator.kernels_) or not hasattr(estimator, "n_features_in_"):
+def require_plane(first: Any, model: Any, caller: str) -> None:
+    """Raise unless the rows that the first step of an estimator takes are points in the plane."""
+    if are_precomputed(model.kernels_) or not hasattr(first, "n_features_in_"):
         raise ValueError(
             f"{caller} draws models with two features, but the rows of this one are objects, or "
             "values of a precomputed kernel. KernelMassDisplay draws any model."
         )
-    n_features = estimator.n_features_in_
+    n_features = first.n_features_in_
     if n_features != 2:
         raise ValueError(
             f"{caller} draws models with two features, but this one has {n_features}; fit one on "
@@ -325,7 +346,7 @@ def check_rows(X: Any, y: Any, classes: list[Any]) -> tuple[FloatArray | None, I
         return None, None
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 2:
-        raise ValueError(f"X must have two columns, as at fit, got shape {rows.shape}.")
+        raise ValueError(f"X must have two columns, as in fit, got shape {rows.shape}.")
     return rows, None if y is None else codes_of(y, classes, len(rows))
 
 
@@ -342,6 +363,57 @@ def codes_of(y: Any, classes: list[Any], n_rows: int) -> IntArray:
             f"are {classes}."
         )
     return np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
+
+
+def in_units_of_input(
+    steps: list[Pipeline],
+    voters: FloatArray,
+    support: IntArray,
+    rows: FloatArray | None,
+    names: Any,
+) -> FloatArray:
+    """Return the voting points of the last step of a pipeline as rows of its input.
+
+    Given rows are preferred, because ``inverse_transform`` need not be exact.
+    """
+    if len(voters) == 0:
+        return np.empty((0, 2))
+    if rows is not None and support.max() < len(rows):
+        chosen = rows[support]
+        if same_points(transform(steps, named_columns(chosen, names)), voters):
+            return chosen
+    points: Any = voters
+    if all(hasattr(step, "inverse_transform") for step in steps):
+        for step in reversed(steps):
+            points = dense(step.inverse_transform(points))
+        if same_points(transform(steps, named_columns(points, names)), voters):
+            return np.asarray(points)
+    raise ValueError(
+        "the voting points of this pipeline are known only after its earlier steps, which cannot "
+        "be inverted; pass the rows of fit as X."
+    )
+
+
+def same_points(rows: Any, points: FloatArray) -> bool:
+    """Whether transformed rows are these points, up to rounding."""
+    rows = dense(rows)
+    return rows.shape == points.shape and np.allclose(rows, points, rtol=1e-6, atol=1e-9)
+
+
+def dense(points: Any) -> FloatArray:
+    """Return points as an array, whether they are a sparse matrix, a frame or an array."""
+    return np.asarray(points.toarray() if issparse(points) else points, dtype=np.float64)
+
+
+def named_columns(points: FloatArray, names: Any) -> Any:
+    """Return points as a frame if the columns had names at fit, since steps can refer to them."""
+    if names is None:
+        return points
+    try:
+        import pandas as pd
+    except ImportError:  # the names came from another library
+        return points
+    return pd.DataFrame(points, columns=names)
 
 
 def ticks(column: FloatArray, margin: float, n: int) -> FloatArray:

@@ -9,23 +9,21 @@ certificate.
     tasks       functions that run on a worker, on one chunk
     rows        the chunks, rows fetched from them, and work that is repeated if a worker dies
     loading     turns Dask arrays into such rows
-    columns     implements `kernels.Columns` by tasks
-    design      implements `kernels.design.Design` by tasks
+    columns     implements `kernels.Columns` with tasks
+    design      implements `kernels.design.Design` with tasks
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["is_dask", "refuse_dask"]
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     """Whether X is a Dask collection; does not import Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def refuse_dask(X: Any, name: str) -> None:
+def refuse_dask(X: object, name: str) -> None:
     """Raise for Dask collections, instead of silently fetching all rows into this process."""
     if is_dask(X):
         raise TypeError(

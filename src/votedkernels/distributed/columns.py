@@ -19,18 +19,18 @@ from typing import Any, Self
 import numpy as np
 
 from .._system.budget import Budget
-from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows
 from ..kernels.columns import Columns
 from ..kernels.design import Design
 from ..kernels.local_columns import LocalColumns
 from ..kernels.row_hashes import hash_rows
 from . import tasks
 from .design import DaskDesign
-from .rows import RemoteRows, is_lost
+from .rows import Future, RemoteRows, is_lost
 
-#: The most rows that the client fetches for a first guess (see `solvers.subsample`).
+#: The largest number of rows that the client fetches for a first guess (`solvers.subsample`).
 MOST_ROWS_AT_HAND = 20_000
-#: The most values of chosen columns that the client fetches to fit their weights again (128 MiB).
+#: The client fetches at most this many values of chosen columns to relax a vote (128 MiB).
 MOST_VALUES_AT_HAND = 2**24
 #: Active samples are sent in blocks of at most this many bytes.
 BLOCK_BYTES = 32 * 2**20
@@ -62,7 +62,7 @@ class DaskColumns(Columns):
         *,
         farthest: FloatArray,
         codes: IntArray,
-        outside: tuple[Any, Any] | None = None,
+        outside: tuple[Rows, Rows] | None = None,
         budget: Budget,
     ) -> None:
         n_rows = X.shape[0]
@@ -75,7 +75,7 @@ class DaskColumns(Columns):
         self._codes = codes
         for family in self.families:
             family.check_range(farthest, farthest if centers is None else centers)
-        self._sent: list[tuple[IntArray, Any]] = []
+        self._sent: list[tuple[IntArray, FloatArray | Future[FloatArray]]] = []
 
     def within(self, budget: Budget) -> Self:
         """Return the same columns with another budget."""
@@ -97,7 +97,7 @@ class DaskColumns(Columns):
             return np.concatenate(parts, axis=1)
         points = self.centers_at(slice(None) if centers is None else centers)
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             kernels, sent = self.kernels, self.rows.send(points)
             return self.rows.submit_all(
                 tasks.correlate_rows, lambda c: (kernels, sent, self._send_part(v, c))
@@ -111,7 +111,7 @@ class DaskColumns(Columns):
             return np.zeros(len(kernels))
         points, positions = self._points(centers)
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             known, sent = self.kernels, self.rows.send(points)
             return self.rows.submit_all(
                 tasks.sums, lambda c: (known, sent, self._send_part(v, c), (kernels, positions))
@@ -133,7 +133,7 @@ class DaskColumns(Columns):
         if len(kernels) == 0:
             return np.zeros((self.n_rows, *weights.shape[1:]))
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             known, sent = self.kernels, self.rows.send(points)
             terms = (kernels, positions, weights)
             return self.rows.submit_all(tasks.vote, lambda _: (known, sent, terms))
@@ -153,7 +153,9 @@ class DaskColumns(Columns):
         ends = np.min(smallest, axis=0), np.max(largest, axis=0)
         return *self._with_outside(f, *ends), np.sum(total, axis=0)
 
-    def _send_part(self, v: FloatArray, chunk: int) -> Any:
+    def _send_part(
+        self, v: FloatArray, chunk: int
+    ) -> tuple[IntArray, FloatArray] | Future[tuple[IntArray, FloatArray]]:
         """Send the non-zero entries of a vector for the rows of a chunk, with their indices."""
         part = v[self.rows.part(chunk)]
         active = np.flatnonzero(part)
@@ -185,7 +187,7 @@ class DaskColumns(Columns):
         if self.given is not None:
             return self.correlate(v), None
 
-        def start() -> list[Any]:
+        def start() -> list[Future[tuple[IntArray, FloatArray]]]:
             return [
                 self.rows.client.submit(tasks.worst_of, part, penalties, pure=False)
                 for part in self._pass_over_centers(v)
@@ -195,7 +197,7 @@ class DaskColumns(Columns):
         centers = [self.rows.starts[c] + found for c, (found, _) in enumerate(parts)]
         return np.concatenate([part for _, part in parts], axis=1), np.concatenate(centers)
 
-    def _pass_over_centers(self, v: FloatArray) -> list[Any]:
+    def _pass_over_centers(self, v: FloatArray) -> list[Future[FloatArray]]:
         """Start tasks that correlate the rows of every chunk, as centres, with active samples."""
         kernels = self.kernels
         parts: list[Any] = [None] * self.rows.n_chunks
@@ -207,7 +209,7 @@ class DaskColumns(Columns):
                 )
         return parts
 
-    def _send_active(self, v: FloatArray) -> list[tuple[IntArray, Any]]:
+    def _send_active(self, v: FloatArray) -> list[tuple[IntArray, FloatArray | Future[FloatArray]]]:
         """Return blocks of rows on the workers that together hold all active samples."""
         active = np.flatnonzero(v)
         self._sent[:] = [sent for sent in self._sent if not is_lost(sent[1])]
@@ -219,7 +221,7 @@ class DaskColumns(Columns):
             there[:] = False
         new = active[~there[active]]
         if len(new) == 0 and not self._sent:
-            new = np.arange(min(1, self.n_rows))  # nothing is active: send a row of weight 0
+            new = np.arange(min(1, self.n_rows))  # no sample is active: send a row of weight 0
         size = max(1, BLOCK_BYTES // (8 * self.rows.shape[1]))
         for first in range(0, len(new), size):
             numbers = new[first : first + size]
@@ -229,7 +231,8 @@ class DaskColumns(Columns):
     def distinct_rows(self) -> tuple[IntArray, IntArray]:
         """Return one row of each group of identical rows of one class, and the group of each row.
 
-        Groups have the order of a fit in one process. Rows with the same hash count as identical.
+        Groups have the order of a fit in one process, in which identical rows of one class are
+        merged. Rows with the same hash count as identical.
         """
         parts = self.rows.run(lambda: self.rows.submit_all(hash_rows, lambda _: ()))
         hashes = np.concatenate(parts)
@@ -266,7 +269,7 @@ class DaskColumns(Columns):
             return super().design(kernels, centers)
         return DaskDesign(self.rows, len(kernels), lambda: self._start_taking(kernels, centers))
 
-    def _start_taking(self, kernels: IntArray, centers: IntArray) -> list[Any]:
+    def _start_taking(self, kernels: IntArray, centers: IntArray) -> list[Future[FloatArray]]:
         """Start tasks that evaluate some columns at the rows of every chunk."""
         points, positions = self._points(centers)
         known, sent = self.kernels, self.rows.send(points)
@@ -282,7 +285,7 @@ class DaskColumns(Columns):
 
     @property
     def most_rows(self) -> int:
-        """The most rows that `restricted` should be asked for."""
+        """The largest number of rows to request from `restricted`."""
         return MOST_ROWS_AT_HAND
 
     def at_hand(self) -> LocalColumns:
@@ -295,5 +298,5 @@ class DaskColumns(Columns):
         return np.concatenate([f.largest(self._farthest, centers) for f in self.families])
 
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return np.concatenate([f.error_growth(self._farthest) for f in self.families])

@@ -6,15 +6,17 @@ column or pair of columns from each chunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.design import Design
 from . import tasks
-from .rows import RemoteRows, is_lost
+from .rows import Future, RemoteRows, is_lost
+
+Result = TypeVar("Result")
 
 
 class DaskDesign(Design):
@@ -29,11 +31,13 @@ class DaskDesign(Design):
         are lost.
     """
 
-    def __init__(self, rows: RemoteRows, n_columns: int, start: Callable[[], list[Any]]) -> None:
+    def __init__(
+        self, rows: RemoteRows, n_columns: int, start: Callable[[], list[Future[FloatArray]]]
+    ) -> None:
         self._rows = rows
         self._n_columns = n_columns
         self._start = start
-        self._blocks: list[Any] = []
+        self._blocks: list[Future[FloatArray]] = []
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,7 +68,7 @@ class DaskDesign(Design):
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> DaskDesign:
         """Return the design whose blocks of rows are ``function`` of those of this one."""
 
-        def start() -> list[Any]:
+        def start() -> list[Future[FloatArray]]:
             client = self._rows.client
             (sent,) = client.scatter([function], hash=False)
             blocks = [
@@ -76,15 +80,15 @@ class DaskDesign(Design):
 
         return DaskDesign(self._rows, self._n_columns, start)
 
-    def _part(self, v: FloatArray, chunk: int) -> Any:
+    def _part(self, v: FloatArray, chunk: int) -> FloatArray | Future[FloatArray]:
         return self._rows.send(v[self._rows.part(chunk)], to_all=False)
 
     def _run(
-        self, task: Callable[..., Any], arguments: Callable[[int], tuple[Any, ...]]
-    ) -> list[Any]:
+        self, task: Callable[..., Result], arguments: Callable[[int], Sequence[object]]
+    ) -> list[Result]:
         """Run a task on every block, again if workers die."""
 
-        def start() -> list[Any]:
+        def start() -> list[Future[Result]]:
             submit = self._rows.client.submit
             return [
                 submit(task, block, *arguments(c), pure=False)
@@ -93,7 +97,7 @@ class DaskDesign(Design):
 
         return self._rows.run(start)
 
-    def _living_blocks(self) -> list[Any]:
+    def _living_blocks(self) -> list[Future[FloatArray]]:
         if not self._blocks or any(map(is_lost, self._blocks)):
             self._blocks = self._start()
         return self._blocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,12 @@ from ..kernels.base import FloatArray, IntArray, in_moderate_units
 from . import is_dask, tasks
 from .rows import RemoteRows
 
+if TYPE_CHECKING:
+    from dask.array import Array
+    from distributed import Client
 
-def check_array(X: Any) -> Any:
+
+def check_array(X: Any) -> Array:
     """Check a Dask array; return it in chunks of whole rows, of known lengths."""
     if not hasattr(X, "chunks"):
         raise TypeError(
@@ -35,7 +39,7 @@ def check_array(X: Any) -> Any:
     return X.rechunk({1: -1})
 
 
-def find_client() -> Any:
+def find_client() -> Client:
     """Return the client of a running cluster that has workers."""
     try:
         from distributed import get_client
@@ -57,7 +61,7 @@ def find_client() -> Any:
     return client
 
 
-def collect(values: Any, X: Any, name: str) -> Any:
+def collect(values: Any, X: Array, name: str) -> Any:
     """Fetch labels or weights into this process; raise if X has a different number of rows."""
     if is_dask(values):
         if np.isnan(values.shape[0]):
@@ -73,7 +77,7 @@ def collect(values: Any, X: Any, name: str) -> Any:
     return values
 
 
-def place_rows(client: Any, X: Any, weights: FloatArray) -> tuple[RemoteRows, IntArray]:
+def place_rows(client: Client, X: Array, weights: FloatArray) -> tuple[RemoteRows, IntArray]:
     """Start loading the chunks; return the rows that have weight, and their indices in X."""
     chunks, lengths, start = [], [], 0
     loaded = client.compute(list(X.to_delayed().ravel()))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,13 @@ from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
 from . import tasks
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+Sent = TypeVar("Sent")
 
 #: How many times work is tried if workers die.
 TRIES = 4
@@ -43,13 +50,26 @@ class FetchedRows:
     rows: FloatArray
 
 
+class Future(Protocol[Result_co]):
+    """The result of a task, or data that were sent, on the cluster. This is Dask's own class."""
+
+    def result(self) -> Result_co:
+        """Return the result, once it is there."""
+
+
 class RemoteRows:
     """Rows in chunks on workers, numbered from 0 across all chunks.
 
     The client keeps the rows that it has fetched.
     """
 
-    def __init__(self, client: Any, chunks: Sequence[Any], lengths: Sequence[int], width: int):
+    def __init__(
+        self,
+        client: Client,
+        chunks: Sequence[Future[FloatArray]],
+        lengths: Sequence[int],
+        width: int,
+    ) -> None:
         self.client = client
         self.chunks = list(chunks)
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
@@ -80,7 +100,7 @@ class RemoteRows:
         """Return the row numbers of a chunk, as a slice."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
-    def __getitem__(self, numbers: Any) -> FloatArray:
+    def __getitem__(self, numbers: IntArray | slice) -> FloatArray:
         """Return some rows, fetching those that the client does not have."""
         numbers = np.arange(self.shape[0])[numbers]
         known = self._fetched
@@ -102,17 +122,22 @@ class RemoteRows:
 
     # -- work --------------------------------------------------------------------------
 
-    def submit(self, function: Callable[..., Any], chunk: int, *arguments: Any) -> Any:
+    def submit(
+        self, function: Callable[..., Result], chunk: int, *arguments: object
+    ) -> Future[Result]:
         """Start a task on a chunk, which is its first argument."""
-        return self.client.submit(function, self.chunks[chunk], *arguments, pure=False)
+        future: Future[Result] = self.client.submit(
+            function, self.chunks[chunk], *arguments, pure=False
+        )
+        return future
 
     def submit_all(
-        self, function: Callable[..., Any], arguments: Callable[[int], Sequence[Any]]
-    ) -> list[Any]:
+        self, function: Callable[..., Result], arguments: Callable[[int], Sequence[object]]
+    ) -> list[Future[Result]]:
         """Start a task on every chunk."""
         return [self.submit(function, c, *arguments(c)) for c in range(self.n_chunks)]
 
-    def send(self, value: Any, *, to_all: bool = True) -> Any:
+    def send(self, value: Sent, *, to_all: bool = True) -> Sent | Future[Sent]:
         """Send a value to the cluster as an argument of tasks; workers copy it when they need it.
 
         Small values are sent with the tasks themselves.
@@ -121,9 +146,10 @@ class RemoteRows:
         self.traffic.sent += size * (len(self.client.nthreads()) if to_all else 1)
         if size <= SMALL_ARGUMENT:
             return value
-        return self.client.scatter([value], hash=False)[0]
+        future: Future[Sent] = self.client.scatter([value], hash=False)[0]
+        return future
 
-    def run(self, start: Callable[[], list[Any]]) -> list[Any]:
+    def run(self, start: Callable[[], list[Future[Result]]]) -> list[Result]:
         """Call ``start`` to submit tasks, again if workers die, and return the results."""
         from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
@@ -132,11 +158,11 @@ class RemoteRows:
         for attempt in range(TRIES):
             self.budget.check_time()
             seconds = self.budget.seconds_left
-            futures: list[Any] = []
+            futures: list[Future[Result]] = []
             try:
                 futures = start()
                 wait(futures, timeout=None if math.isinf(seconds) else seconds)
-                results: list[Any] = self.client.gather(futures)
+                results: list[Result] = self.client.gather(futures)
             except lost as error:
                 self._give_up_on(attempt, str(error))
             except TimeoutError:
@@ -182,12 +208,12 @@ class OriginalRows:
         return self.rows[np.searchsorted(self.numbers, wanted)]
 
 
-def is_lost(future: Any) -> bool:
+def is_lost(future: object) -> bool:
     """Whether data on the workers are no longer there."""
     return getattr(future, "status", "finished") in ("lost", "cancelled", "error")
 
 
-def _size_of(value: Any) -> int:
+def _size_of(value: object) -> int:
     """Return the bytes of the arrays in a value, including nested ones."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._system.blas_threads import single_blas_thread
 from .._system.budget import Budget
@@ -14,7 +14,7 @@ from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.design import LocalDesign
 from ..kernels.local_columns import LocalColumns
 
-#: The most columns that one chunk proposes in a pass.
+#: The largest number of columns that one chunk proposes in a pass.
 MOST_COLUMNS = 256
 
 
@@ -31,7 +31,7 @@ class Kernels:
         return LocalColumns(self.families, X, centers, for_bases=0, budget=budget)
 
 
-def as_rows(chunk: Any, kept: IntArray | None) -> FloatArray:
+def as_rows(chunk: ArrayLike, kept: IntArray | None) -> FloatArray:
     """Return a chunk in double precision, with only the rows to keep (None for all)."""
     rows = np.ascontiguousarray(np.asarray(chunk), dtype=np.float64)
     return rows if kept is None else rows[kept]
@@ -70,7 +70,7 @@ def take(rows: FloatArray, numbers: IntArray) -> FloatArray:
 
 
 def take_columns(
-    rows: FloatArray, kernels: Kernels, centers: FloatArray, terms: tuple[Any, Any]
+    rows: FloatArray, kernels: Kernels, centers: FloatArray, terms: tuple[IntArray, IntArray]
 ) -> FloatArray:
     """Return some columns at the rows of a chunk."""
     with single_blas_thread():
@@ -116,7 +116,10 @@ def diagonal_range(
 
 
 def vote(
-    rows: FloatArray, kernels: Kernels, centers: FloatArray, terms: tuple[Any, Any, Any]
+    rows: FloatArray,
+    kernels: Kernels,
+    centers: FloatArray,
+    terms: tuple[IntArray, IntArray, FloatArray],
 ) -> FloatArray:
     """Return the vote of some terms at the rows of a chunk."""
     with single_blas_thread():
@@ -128,7 +131,7 @@ def sums(
     kernels: Kernels,
     centers: FloatArray,
     v: tuple[IntArray, FloatArray],
-    terms: tuple[Any, Any],
+    terms: tuple[IntArray, IntArray],
 ) -> FloatArray:
     """Return a chunk's part of the sums of some columns; v holds non-zero entries only."""
     active, values = v

@@ -19,7 +19,7 @@ from ..problem import Problem, Solution, Vote
 from ..solvers import with_widths
 from ._voting import attributes_of
 
-#: Fitted attributes beside those of the vote: one number per kernel, per one-vs-rest problem, and
+#: Fitted attributes besides those of the vote: one number per kernel, per one-vs-rest problem, and
 #: in total. Model files use the same names.
 PER_KERNEL = ("complexities_", "complexity_errors_", "penalties_", "kernel_mass_")
 PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
@@ -115,11 +115,11 @@ def widths_of_terms(solution: Solution, first: int) -> FloatArray:
 def published_constants(
     problems: list[Problem], intercepts: FloatArray, empty: NDArray[np.bool_]
 ) -> FloatArray:
-    """Return the constants of votes, such that votes without terms predict the heaviest class.
+    """Return the constants of votes; those of votes without terms predict the heaviest class.
 
     ``empty`` says which votes have no terms. The last axis of ``intercepts`` and ``empty`` is that
     of the one-vs-rest problems. If no intercept is fitted, an empty vote gets the difference of its
-    class weights. A fitted intercept is kept, because F is that of the vote with it. It is usually
+    class weights. A fitted intercept is kept, because F includes it. It is usually
     -1 in all empty votes, so the heaviest of their classes gets the next larger number to win the
     tie.
     """
@@ -163,8 +163,8 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
             )
         elif reason == "precision":
             message += (
-                " Double precision allows no better here; scale the features, use larger "
-                "penalties or lower degrees, or accept a larger tol."
+                " Double precision does not allow a smaller gap here; scale the features, use "
+                "larger penalties or lower degrees, or accept a larger tol."
             )
         elif reason == "stalled":
             message += (

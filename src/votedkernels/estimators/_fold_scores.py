@@ -24,8 +24,8 @@ from .path import as_path, solve_grids, vote_of_path
 
 #: Stop reasons of votes that were not solved in time.
 UNSOLVED = ("time-limit", "interrupted")
-#: Time set aside for the last fit, on all rows, in units of the time for a fold. It has a quarter
-#: more rows, and no neighbour on the grid to start from.
+#: Time set aside for the last fit, on all rows, in units of the time for a fold. That fit has a
+#: quarter more rows, and no neighbour on the grid to start from.
 FOLDS_OF_REFIT = 2
 
 
@@ -85,7 +85,7 @@ class GridPoint(ClassifierMixin, BaseEstimator):
         return self.decision
 
     def predict(self, X: Any) -> Any:
-        """Return the classes that the votes decide for."""
+        """Return the classes that the votes choose."""
         del X
         return classes_of(self.decision, self.classes_)
 

@@ -40,7 +40,7 @@ MOST_CENTERS = 0.5
 CENTERS_AT_ALL = 1500
 #: How many of the best kernels are still fitted while rows join.
 KERNELS_WHILE_GROWING = 4
-#: With more than two classes, each has a problem of its own, so that fitting takes long. After
+#: With more than two classes, each has a problem of its own, so fitting takes a long time. After
 #: this many levels with all kernels, only this many of the best kernels are fitted.
 LEVELS_OF_ALL_KERNELS, KERNELS_OF_MANY_CLASSES = 2, 3
 #: With a time limit, the path begins at this level: earlier ones have few centres and rarely win.

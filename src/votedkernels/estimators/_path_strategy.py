@@ -99,7 +99,7 @@ class PathStrategy:
                 self.found.append(found)
 
     def _insure(self) -> bool:
-        """Fit a plain vote first, in case the search comes to nothing; whether to search then."""
+        """Fit a plain vote first, in case the search fails; return whether to search."""
         model: VotedKernelClassifier = clone(self.plain)
         model.set_params(time_limit=max(SHORTEST, self.budget.seconds_left))
         data = self.data

@@ -16,7 +16,7 @@ from ._voting import ATTRIBUTE_OF, attributes_of
 
 #: Rho of ``relaxation="auto"``.
 AUTO = 1e-4
-#: Rho falls by this factor towards its value, for warm starts.
+#: For warm starts, rho falls to its value in steps of this factor.
 STEP = 10.0
 LARGEST = 1e-1
 
@@ -24,7 +24,7 @@ LARGEST = 1e-1
 def describe_relaxed(
     training: Training, problems: list[Problem], solutions: list[Solution], rho: float, tol: float
 ) -> dict[str, Any]:
-    """Return the fitted attributes of solutions whose terms have got new weights.
+    """Return the fitted attributes of solutions whose terms have new weights.
 
     All problems are relaxed over the terms that any of them has, so that classes share them.
     """
@@ -57,5 +57,5 @@ def describe_relaxed(
 
 
 def selection_of(attributes: dict[str, Any]) -> Bunch:
-    """Return the vote among fitted attributes under its own name."""
+    """Return the attributes that hold a vote, without their trailing underscores."""
     return Bunch(**{name.rstrip("_"): attributes[name] for name in ATTRIBUTE_OF.values()})

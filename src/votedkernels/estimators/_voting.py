@@ -55,7 +55,7 @@ class VoteMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : rows in the same form as at fit; for ``Precomputed()``, kernel values against all
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
             training rows
 
         Returns
@@ -90,7 +90,7 @@ class VoteMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X, y : rows in the same form as at fit, and their labels
+        X, y : rows in the same form as in ``fit``, and their labels
         delta : float, default=0.05
             The probability that the bound fails.
         radius : float, default=None
@@ -112,7 +112,7 @@ class VoteMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : rows in the same form as at fit; for ``Precomputed()``, kernel values against all
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
             training rows
 
         Returns

@@ -49,10 +49,10 @@ class VotedKernelClassifier(
         definite are checked: up to 2,000 rows before the fit, and all columns in use during
         it. A negative eigenvalue raises an error.
     relaxation : float or "auto", default=None
-        Rho, by which the weights of the terms that the l1 vote has chosen are fitted again, under
-        the squared norms of the kernels' own spaces; several classes share all terms. ``"auto"``
-        is 1e-4. The relaxed vote has as many terms, and an intercept of its own. None keeps the l1
-        vote, which is the paper's.
+        If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
+        (rho) on the squared norms in the kernels' own spaces. Several classes share all terms.
+        ``"auto"`` is 1e-4. The relaxed vote has the same number of terms, and an intercept of its
+        own. None keeps the l1 vote, as in the paper.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
         ``"massart"``, or an object such as ``Local(radius=0.1)``. ``"auto"`` means trace for
@@ -120,11 +120,12 @@ class VotedKernelClassifier(
     class_objectives_, class_dual_bounds_, class_dual_gaps_ : array of shape (n_problems,)
         The same for each problem.
     selection_ : Bunch
-        With ``relaxation``, the l1 vote that chose the terms, with the names of the attributes of a
-        vote. ``objective_``, ``dual_bound_`` and ``dual_gap_`` are about this vote.
+        With ``relaxation``, the l1 vote that chose the terms: the fitted attributes of a vote,
+        without the trailing underscore. ``objective_``, ``dual_bound_`` and ``dual_gap_`` refer to
+        this vote.
     relaxed_objective_, relaxed_dual_gap_ : float
-        With ``relaxation``, the second objective, and how far it is from its minimum over the
-        weights of the given terms at most; sums over the problems.
+        With ``relaxation``, the second objective, and a bound on its distance from its minimum over
+        the weights of the given terms, each summed over the problems.
     n_iter_ : int
         Number of rounds, summed over the problems.
     stop_reason_ : str

@@ -99,7 +99,7 @@ class VotedKernelClassifierCV(
     centers, fit_intercept, class_weight, tol, max_iter, memory_limit, random_state
         As for `VotedKernelClassifier`. Relaxed votes always have an intercept.
     time_limit : float, default=None
-        Seconds of wall time for the whole call of fit. The search stops early, with a warning, to
+        Seconds of wall time for the whole call to fit. The search stops early, with a warning, to
         leave time for the last fit. `FitLimitError` is raised if there is no time for any model.
     n_jobs : int, default=None
         With a grid, number of processes for the folds; otherwise, number of threads for evaluating
@@ -117,7 +117,7 @@ class VotedKernelClassifierCV(
         Index of the best setting in ``cv_results_``.
     cv_results_ : dict of arrays
         All settings, in the format of `GridSearchCV`, with two further columns: ``mean_n_support``
-        and, without a grid, ``mean_test_loss``, the criterion of the choice.
+        and, without a grid, ``mean_test_loss``, the criterion for the choice.
     complexity_penalty_, l1_penalty_ : float
         The penalties of the l1 vote.
     selection_ : Bunch

@@ -53,7 +53,7 @@ def make_family(family: str, members: Any = None) -> KernelFamily:
 
 
 def members_of(family: str) -> tuple[str, tuple[float, ...]]:
-    """Return the parameter of this kind of kernels and its values, simplest kernel first."""
+    """Return the parameter of this kind of kernel and its values, simplest kernel first."""
     return ("gamma", GAMMAS) if family == "gaussian" else ("degree", DEGREES)
 
 
@@ -205,7 +205,7 @@ def fit_svc(K: FloatArray, y: Any, C: float) -> tuple[Any, str]:
 
 
 def _algorithms(family: str, *complexities: str) -> dict[str, Algorithm]:
-    """Return the algorithms for one kind of kernels, with a vote for each complexity measure."""
+    """Return the algorithms for one kind of kernel, with a vote for each complexity measure."""
     return {
         "l2-svm": partial(run_l2_svm, family=family),
         "l1-svm": partial(run_l1_svm, family=family),
@@ -216,7 +216,7 @@ def _algorithms(family: str, *complexities: str) -> dict[str, Algorithm]:
     }
 
 
-#: By the kind of kernels, then by name.
+#: By the kind of kernel, then by name.
 ALGORITHMS = {
     "polynomial": _algorithms("polynomial", "dimension", "trace"),
     "gaussian": _algorithms("gaussian", "trace", "local"),

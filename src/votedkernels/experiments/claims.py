@@ -233,7 +233,7 @@ def _judge_always(results: _Results) -> tuple[str, str]:
 
 
 def count_sparser(support: Figures, votes: Iterable[str]) -> tuple[tuple[int, int], int]:
-    """Count the data sets on which every vote is sparser than both SVMs, and at least twice.
+    """Count where every vote is sparser than both SVMs, and where it is at least twice as sparse.
 
     Returns ((sparser, at least twice as sparse), data sets).
     """

@@ -1,4 +1,4 @@
-"""The results of an algorithm on one run: a row of figures for each setting."""
+"""The results of an algorithm on one run: a row of numbers for each setting."""
 
 from __future__ import annotations
 

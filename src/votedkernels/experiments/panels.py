@@ -1,4 +1,4 @@
-"""The figures for one kind of kernels and one scaling, data set by data set."""
+"""The figures for one kind of kernel and one scaling, data set by data set."""
 
 from __future__ import annotations
 

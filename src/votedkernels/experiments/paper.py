@@ -2,7 +2,7 @@
 
 Source: C. Cortes, P. Goyal, V. Kuznetsov and M. Mohri, "Voted Kernel Regularization",
 arXiv:1509.04340, section "Experiments" (table, text) and "Conclusion". The table says "pima"
-where the text says "diabetes", the name used here. Figures are copied as printed.
+where the text says "diabetes", the name used here. Numbers are copied as printed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMES = {
     "vkr-local": "VKR local",
 }
 
-#: The algorithms that the paper ran with each kind of kernels.
+#: The algorithms that the paper ran with each kind of kernel.
 EXPECTED = {
     "polynomial": TABLE_ALGORITHMS,
     "gaussian": ("l2-svm", "l1-svm", "vkr-trace"),

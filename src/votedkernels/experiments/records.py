@@ -20,7 +20,7 @@ from .._system.atomic_files import naming
 from ..exceptions import RecordError
 
 FORMAT_VERSION = 1
-#: The largest line that is read, in bytes, so that no file can fill the memory.
+#: The largest line that is read, in bytes, so that no file can fill up memory.
 MAX_LINE = 2**26
 
 #: The parameters of one fit, by name.
@@ -30,7 +30,7 @@ RawRecord = dict[str, object]
 
 
 class Record(TypedDict):
-    """One finished unit: what it is about, and figures for each of its settings.
+    """One finished unit: what it is about, and the results of each of its settings.
 
     The lists have one entry per setting. ``n_support`` is -1 for methods without support vectors.
     """
@@ -81,7 +81,7 @@ class RecordFile:
             _lock(self._file, self.path)
             size = os.fstat(self._file).st_size
             whole = _whole_length(self.path)
-            if whole < size:  # torn by a kill
+            if whole < size:  # cut off when the process was killed
                 os.ftruncate(self._file, whole)
             if whole == 0:
                 self._write(self.header)

@@ -30,7 +30,7 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings on a claim for one kind of kernels and scaling, by both selection rules."""
+    """The findings on a claim for one kind of kernel and scaling, by both selection rules."""
 
     where: str
     family: str
@@ -50,7 +50,7 @@ class ClaimEntry:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and figures for one kind of kernels and one scaling."""
+    """Tables and figures for one kind of kernel and one scaling."""
 
     anchor: str
     short: str
@@ -218,7 +218,7 @@ def _gather_columns(claims: Sequence[ClaimEntry]) -> list[tuple[str, list[str]]]
 
 
 def _tally(claims: Sequence[ClaimEntry]) -> list[str]:
-    """Count the verdicts, in words, for each kind of kernels and scaling."""
+    """Count the verdicts, in words, for each kind of kernel and scaling."""
     lines = []
     for where in unique(v.where for entry in claims for v in entry.verdicts):
         here = [v.literal.verdict for e in claims for v in e.verdicts if v.where == where]
@@ -274,7 +274,7 @@ def _make_section(anchor: str, evidence: Evidence, group: Group, other: Group) -
 
 
 def describe_group(family: str, scaling: str) -> str:
-    """Name a kind of kernels and a scaling."""
+    """Name a kind of kernel and a scaling."""
     scaled = SCALINGS.get(scaling, scaling)
     if family not in VOTES:
         return f"Other classifiers, {scaled}" if family == "peers" else f"{family}, {scaled}"

@@ -34,7 +34,7 @@ DATASETS = (
 
 
 def algorithms_of(family: str) -> dict[str, Algorithm]:
-    """Return algorithms by name: the paper's for a kind of kernels, or the peers."""
+    """Return algorithms by name: the paper's for a kind of kernel, or the peers."""
     return available_peers() if family == "peers" else ALGORITHMS[family]
 
 

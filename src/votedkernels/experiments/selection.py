@@ -55,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Summary:
-    """A figure over runs and partitions.
+    """The mean of a number over runs and partitions, and how much it varies.
 
     ``sd`` is the standard deviation over the five runs of a partition, as in the paper's table
     (with several partitions, the root of the mean variance). ``spread`` is the standard deviation
@@ -70,7 +70,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Group:
-    """All choices with one kind of kernels and one scaling, under one rule."""
+    """All choices with one kind of kernel and one scaling, under one rule."""
 
     family: str
     scaling: str
@@ -127,7 +127,7 @@ class Group:
 
 
 def summarise(parts: Iterable[Sequence[float]]) -> Summary | None:
-    """Summarise the figures of runs, grouped by partition; None if there are none."""
+    """Summarise a number of each run, grouped by partition; None if there are none."""
     kept = [[x for x in part if not math.isnan(x)] for part in parts]
     kept = [part for part in kept if part]
     if not kept:
@@ -146,7 +146,7 @@ def summarise(parts: Iterable[Sequence[float]]) -> Summary | None:
 
 
 def make_groups(records: Iterable[Record], rule: str = "literal") -> list[Group]:
-    """Choose settings and return results by kind of kernels and scaling."""
+    """Choose settings and return results by kind of kernel and scaling."""
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}.")
     groups = []
@@ -187,7 +187,7 @@ def choose(runs: Sequence[Record], rule: str) -> Choice:
 
 
 def _pick_common(runs: Sequence[Record]) -> list[int]:
-    """Return, for each run, the place of the setting that is best over all runs."""
+    """Return, for each run, the index of the setting that is best over all runs."""
     places = [
         {json.dumps(setting, sort_keys=True): i for i, setting in enumerate(run["settings"])}
         for run in runs
@@ -212,7 +212,7 @@ def _rates(run: Record) -> list[Fraction]:
 
 
 def _best(algorithm: str, settings: list[Setting], rates: Sequence[Sequence[Fraction]]) -> int:
-    """Return the place of the setting with the least mean error; ties as `preference` says.
+    """Return the index of the setting with the smallest mean error; `preference` breaks ties.
 
     ``rates`` has one row per run and one column per setting.
     """
@@ -241,7 +241,7 @@ def _prefer_l2(setting: Setting) -> tuple[float, ...]:
     return _kernel(setting), setting["C"]
 
 
-#: By algorithm: what sorts settings of equal validation error, the preferred one first.
+#: By algorithm: how to sort settings of equal validation error, the preferred one first.
 TIES: dict[str, Callable[[Setting], tuple[float, ...]]] = {
     "l2-svm": _prefer_l2,
     "l1-svm": _prefer_l1,
@@ -252,7 +252,7 @@ TIES: dict[str, Callable[[Setting], tuple[float, ...]]] = {
 
 
 def preference(algorithm: str, setting: Setting) -> tuple[float, ...]:
-    """Return what breaks ties, smallest first; an empty tuple for algorithms not in `TIES`."""
+    """Return the key that breaks ties, smallest first; empty for algorithms not in `TIES`."""
     if algorithm not in TIES:
         return ()
     try:

@@ -84,7 +84,7 @@ def corrected_t_test(differences: Sequence[float], test_to_train: float) -> TTes
 
 
 def friedman_test(errors: Any) -> FriedmanTest | None:
-    """Test errors of shape (data sets, algorithms), where smaller is better; None if too few."""
+    """Compare errors of shape (data sets, algorithms), smaller is better; None if too few."""
     table = np.asarray(errors, dtype=float)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
         return None
@@ -107,6 +107,6 @@ def friedman_test(errors: Any) -> FriedmanTest | None:
 
 
 def nemenyi_critical_difference(n_algorithms: int, n_datasets: int, alpha: float = ALPHA) -> float:
-    """Return how far apart two average ranks must be to differ."""
+    """Return how far apart two average ranks must be to differ significantly."""
     q = float(stats.studentized_range.ppf(1 - alpha, n_algorithms, np.inf)) / math.sqrt(2)
     return q * math.sqrt(n_algorithms * (n_algorithms + 1) / (6 * n_datasets))

@@ -1,4 +1,4 @@
-"""A table of figures, and its formats: rows for a page, Markdown and CSV."""
+"""A table of numbers, and its formats: rows for a page, Markdown and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the report, with our figures next to the paper's."""
+"""The tables of the report, with our numbers next to the paper's."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
 
 
 def rank_algorithms(group: Group) -> tuple[list[str], FriedmanTest] | None:
-    """Test mean errors over the data sets on which all algorithms have results."""
+    """Compare mean errors by rank, over the data sets on which all algorithms have results."""
     table = [[group.error(d, a) for a in group.algorithms] for d in group.datasets]
     whole = [[s.mean for s in row if s] for row in table if all(row)]
     test = friedman_test(np.array(whole)) if whole else None

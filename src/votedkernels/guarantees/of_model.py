@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels.base import FloatArray, KernelFamily, count_rows
+from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows, count_rows, is_sparse
 from .theorems import (
     GeneralizationBound,
     constant_bound,
@@ -19,8 +19,31 @@ from .theorems import (
 )
 
 
+class VotingModel(Protocol):
+    """What the theorems ask of a fitted model; see `VotedKernelClassifier`."""
+
+    classes_: NDArray[np.generic]
+    kernels_: list[KernelFamily]
+    kernel_names_: list[str]
+    support_vectors_: Rows
+    term_weights_: FloatArray
+    term_kernel_indices_: IntArray
+    intercept_: FloatArray
+    centers: Any
+    fit_intercept: bool
+
+    def decision_function(self, X: object) -> FloatArray:
+        """Return the vote f(x) at rows in the same form as at fit."""
+
+
 def generalization_bound(
-    model: Any, X: Any, y: Any, *, delta: float, radius: float | None, sample_weight: Any
+    model: VotingModel,
+    X: object,
+    y: ArrayLike,
+    *,
+    delta: float,
+    radius: float | None,
+    sample_weight: ArrayLike | None,
 ) -> GeneralizationBound:
     """Bound the error of a fitted model, given a sample; see `VoteMixin`."""
     check_is_fitted(model, "term_weights_")
@@ -77,7 +100,9 @@ def generalization_bound(
     return replace(bound, delta=delta)
 
 
-def _check_arguments(model: Any, delta: float, radius: float | None, sample_weight: Any) -> None:
+def _check_arguments(
+    model: VotingModel, delta: float, radius: float | None, sample_weight: ArrayLike | None
+) -> None:
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}.")
     if radius is not None and not (np.isfinite(radius) and radius > 0):
@@ -93,7 +118,7 @@ def _check_arguments(model: Any, delta: float, radius: float | None, sample_weig
         )
 
 
-def _signs(model: Any, y: Any, n: int) -> FloatArray:
+def _signs(model: VotingModel, y: ArrayLike, n: int) -> FloatArray:
     """Return +1 for the second class, -1 for the first."""
     y = np.asarray(y)
     if y.shape != (n,):
@@ -112,15 +137,15 @@ def _signs(model: Any, y: Any, n: int) -> FloatArray:
     return np.where(y == model.classes_[1], 1.0, -1.0)
 
 
-def _largest_norm(X: Any) -> float:
-    if sparse.issparse(X):
+def _largest_norm(X: object) -> float:
+    if is_sparse(X):
         return math.sqrt(float(X.multiply(X).sum(axis=1).max()))
     X = np.asarray(X, dtype=np.float64)
     return math.sqrt(float(np.einsum("ij,ij->i", X, X).max(initial=0.0)))
 
 
 def _families(
-    model: Any, radius: float | None, m: int, assumed: dict[str, object]
+    model: VotingModel, radius: float | None, m: int, assumed: dict[str, object]
 ) -> tuple[FloatArray, FloatArray]:
     """Return sup|K_k| and the complexity of H_k / sup|K_k| for each kernel.
 
@@ -147,7 +172,7 @@ def _families(
     return np.concatenate(suprema), np.concatenate(complexities)
 
 
-def _complexity(model: Any, family: KernelFamily, m: int) -> float:
+def _complexity(model: VotingModel, family: KernelFamily, m: int) -> float:
     if family.is_positive_definite:
         return 1 / math.sqrt(m)
     if model.centers is None or np.ndim(model.centers) == 0:
@@ -160,6 +185,6 @@ def _complexity(model: Any, family: KernelFamily, m: int) -> float:
     return math.sqrt(2 * math.log(2 * count_rows(model.centers)) / m)
 
 
-def _count_families(model: Any) -> int:
+def _count_families(model: VotingModel) -> int:
     """Return the number of kernels that model selection could choose from."""
     return int(getattr(model, "n_kernels_tried_", len(model.kernel_names_)))

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.base import FloatArray
 
@@ -219,7 +220,7 @@ def smallest_bound(
     )  # fmt: skip
 
 
-def constant_bound(errors: FloatArray, delta: float) -> GeneralizationBound:
+def constant_bound(errors: NDArray[np.bool_], delta: float) -> GeneralizationBound:
     """Return the bound for a vote that is one of the two constants.
 
     This is Hoeffding's inequality (Journal of the American Statistical Association 58, 1963).

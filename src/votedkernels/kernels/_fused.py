@@ -7,8 +7,8 @@ versions up to rounding. The loops release the GIL, so that our own threads can 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from llvmlite import ir
 from numba import njit, types
@@ -16,7 +16,10 @@ from numba.extending import intrinsic
 
 from .base import FloatArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from numba.core.typing.templates import Signature
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 # Sums may be reordered into vector lanes, and products fused with additions. NaN and infinity keep
 # their meaning: an overflow stays visible.
@@ -102,20 +105,24 @@ def add_powers_to_10(base: FloatArray, v: FloatArray, out: FloatArray) -> None:
 
 
 @intrinsic
-def _bits(typing_context: Any, x: Any) -> Any:
+def _bits(typing_context: object, x: object) -> tuple[Signature, Callable[..., ir.Value]]:
     del typing_context, x  # part of numba's interface
 
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    def generate(
+        _context: object, builder: ir.IRBuilder, _signature: object, args: Sequence[ir.Value]
+    ) -> ir.Value:
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.int64(types.float64), generate
 
 
 @intrinsic
-def _from_bits(typing_context: Any, x: Any) -> Any:
+def _from_bits(typing_context: object, x: object) -> tuple[Signature, Callable[..., ir.Value]]:
     del typing_context, x  # part of numba's interface
 
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    def generate(
+        _context: object, builder: ir.IRBuilder, _signature: object, args: Sequence[ir.Value]
+    ) -> ir.Value:
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
@@ -178,6 +185,6 @@ def add_gaussians(base: FloatArray, v: FloatArray, gammas: FloatArray, out: Floa
 
 @compiled
 def exponentials(x: FloatArray, out: FloatArray) -> None:
-    """Write exp(x) for an array of numbers <= 0: the best speed `add_gaussians` could reach."""
+    """Write exp(x) for numbers <= 0, to measure the best speed `add_gaussians` could reach."""
     for i in range(x.size):
         out[i] = _exp(x[i])

@@ -14,9 +14,9 @@ Families know nothing about labels, penalties or solvers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Sized
 from numbers import Real
-from typing import Any, Self
+from typing import Protocol, Self, TypeAlias, TypeGuard, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,32 @@ from sklearn.base import BaseEstimator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+SparseMatrix: TypeAlias = sparse.csr_matrix | sparse.csr_array
+#: Rows of numbers.
+Table: TypeAlias = FloatArray | SparseMatrix
+#: Rows or centres of any kind. The first axis of an array counts them. The centres of a precomputed
+#: kernel are column numbers.
+Rows: TypeAlias = NDArray[np.generic] | SparseMatrix | list[object] | list[str]
+#: Which rows to take.
+RowNumbers: TypeAlias = IntArray | slice | list[int]
+#: One number or several, as users write them.
+Numbers: TypeAlias = float | Sequence[float] | NDArray[np.integer | np.floating]
+
+
+class RowsElsewhere(Protocol):
+    """Rows that are fetched when they are needed, such as those on a cluster."""
+
+    def __getitem__(self, wanted: IntArray, /) -> FloatArray:
+        """Return some rows."""
+
+
+class HasShape(Protocol):
+    """Anything with a number of rows as the first entry of its shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
+
 
 # A tile of this many float64 values stays in the second-level cache with room for its powers.
 TILE_ROWS = 512
@@ -34,14 +60,27 @@ SMALL_BASE = 2**22
 FEW_FEATURES = 64
 
 
-def take_rows(X: Any, rows: Any) -> Any:
+def is_sparse(X: object) -> TypeGuard[SparseMatrix]:
+    """Whether rows are a sparse matrix."""
+    return bool(sparse.issparse(X))
+
+
+@overload
+def take_rows(X: Rows, rows: RowNumbers) -> Rows: ...
+
+
+@overload
+def take_rows(X: Rows | RowsElsewhere, rows: IntArray) -> Rows: ...
+
+
+def take_rows(X: Rows | RowsElsewhere, rows: RowNumbers) -> Rows:
     """Return some rows of an array, a sparse matrix or a list of objects."""
     if isinstance(X, list):
         return [X[i] for i in np.arange(len(X))[rows]]
-    return X[rows]
+    return X[rows]  # type: ignore[index] # see the overloads
 
 
-def count_rows(X: Any) -> int:
+def count_rows(X: Sized | HasShape) -> int:
     """Count the rows of an array, a sparse matrix or a list of objects."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
@@ -57,11 +96,11 @@ def in_moderate_units(sample_weight: FloatArray) -> tuple[FloatArray, float]:
     return np.ldexp(sample_weight, -2 * half), math.ldexp(1.0, half)
 
 
-def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
+def weighted_variance(X: Table, sample_weight: FloatArray) -> float:
     """Return the variance of all entries of X, each row counted ``sample_weight`` times."""
     sample_weight, _ = in_moderate_units(sample_weight)
     total = float(sample_weight.sum()) * int(X.shape[1])
-    if sparse.issparse(X):
+    if is_sparse(X):
         mean = float((X.T @ sample_weight).sum()) / total
         return max(float((X.multiply(X).T @ sample_weight).sum()) / total - mean * mean, 0.0)
     mean = float((sample_weight @ X).sum()) / total
@@ -70,23 +109,23 @@ def weighted_variance(X: Any, sample_weight: FloatArray) -> float:
     return variance if variance > (8 * np.finfo(np.float64).eps * mean) ** 2 else 0.0
 
 
-def squared_norms(X: Any) -> FloatArray:
+def squared_norms(X: Table) -> FloatArray:
     """Return ||x||^2 for each row of a dense or sparse matrix.
 
     scikit-learn's ``row_norms`` sums sparse rows in another order, which changes the last digits.
     """
-    if sparse.issparse(X):
+    if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a parameter is a finite number."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def resolve_scale(
-    value: float | str, X: Any, sample_weight: FloatArray, *, parameter: str
+    value: float | str, X: Table, sample_weight: FloatArray, *, parameter: str
 ) -> float:
     """Turn ``"scale"`` into 1 / (n_features * variance of X), as scikit-learn's SVC does."""
     if isinstance(value, str):
@@ -99,12 +138,12 @@ def resolve_scale(
     return float(value)
 
 
-def inner_products(X: Any, centers: Any, out: FloatArray | None = None) -> FloatArray:
+def inner_products(X: Table, centers: Table, out: FloatArray | None = None) -> FloatArray:
     """Return the dense matrix of x.c for dense or sparse rows and centres."""
-    if not (sparse.issparse(X) or sparse.issparse(centers)):
+    if not (is_sparse(X) or is_sparse(centers)):
         return np.asarray(np.matmul(X, centers.T, out=out))
     product = X @ centers.T
-    return np.asarray(product.toarray() if sparse.issparse(product) else product)
+    return np.asarray(product.toarray() if is_sparse(product) else product)
 
 
 class KernelFamily(BaseEstimator):
@@ -147,7 +186,7 @@ class KernelFamily(BaseEstimator):
         """Number of members of the fitted family."""
         return len(self.names_)
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Rows, sample_weight: FloatArray) -> Self:
         """Resolve parameters that depend on the sample; set ``names_``."""
         raise NotImplementedError
 
@@ -159,7 +198,7 @@ class KernelFamily(BaseEstimator):
         """
         return ()
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: Rows, centers: Rows) -> FloatArray:
         """Return the shared base B(x, c), shape (n_rows, n_centers)."""
         raise NotImplementedError
 
@@ -167,12 +206,12 @@ class KernelFamily(BaseEstimator):
         """Compute the values of member k elementwise from the base."""
         raise NotImplementedError
 
-    def left_factor(self, X: Any) -> FloatArray | None:
+    def left_factor(self, X: Rows) -> FloatArray | None:
         """Return the left factor of the base, or None if it is not a product (see `multiply`)."""
         del X
         return None
 
-    def right_factor(self, centers: Any) -> FloatArray:
+    def right_factor(self, centers: Rows) -> FloatArray:
         """Return the right factor of the base, for use with `left_factor`."""
         raise NotImplementedError
 
@@ -182,14 +221,14 @@ class KernelFamily(BaseEstimator):
         """Compute the base from its factors."""
         return inner_products(left, right, out)
 
-    def largest(self, X: Any, centers: Any) -> FloatArray:
+    def largest(self, X: Rows, centers: Rows) -> FloatArray:
         """Return the approximate maximum of ``|K_k|`` on these points for each member."""
         few = range(min(count_rows(X), 256)), range(min(count_rows(centers), 256))
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
 
-    def error_growth(self, X: Any) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+    def error_growth(self, X: Rows) -> FloatArray:
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         del X
         return np.ones(self.n_kernels)
 
@@ -208,10 +247,10 @@ class KernelFamily(BaseEstimator):
         del radius
         return None
 
-    def check_range(self, X: Any, centers: Any) -> None:
+    def check_range(self, X: Rows, centers: Rows) -> None:
         """Raise if a member would overflow on these points."""
 
-    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+    def diagonal(self, X: Rows, itself: Rows) -> FloatArray:
         """Return K_k(x_i, x_i), shape (n_kernels, n_rows).
 
         ``itself`` holds the same rows as centres: X again, or column numbers for a precomputed
@@ -267,11 +306,11 @@ class KernelFamily(BaseEstimator):
         return out
 
 
-def as_tuple(values: Any, *, parameter: str) -> tuple[Any, ...]:
+def as_tuple(values: Numbers, *, parameter: str) -> tuple[float, ...]:
     """Return a number, a sequence or an array as a non-empty tuple."""
     if np.ndim(values) == 0:
-        return (values,)
-    entries: tuple[Any, ...] = tuple(np.asarray(values).tolist())
+        return (cast(float, values),)
+    entries: tuple[float, ...] = tuple(np.asarray(values).tolist())
     if not entries:
         raise ValueError(f"{parameter} is empty; give at least one value.")
     return entries

@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from .._system.budget import Budget
-from .base import FloatArray, IntArray, KernelFamily
+from .base import FloatArray, IntArray, KernelFamily, Rows
 from .design import Design, LocalDesign
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Columns(ABC):
         n_rows: int,
         n_centers: int,
         *,
-        outside: tuple[Any, Any] | None,
+        outside: tuple[Rows, Rows] | None,
         budget: Budget,
     ) -> None:
         self.n_rows, self.n_centers = n_rows, n_centers
@@ -134,7 +134,7 @@ class Columns(ABC):
         return LocalDesign(self.take(kernels, centers))
 
     @abstractmethod
-    def centers_at(self, numbers: IntArray) -> Any:
+    def centers_at(self, numbers: IntArray) -> Rows:
         """Return some centres."""
 
     def distinct_centers(self, numbers: IntArray) -> IntArray:
@@ -163,10 +163,10 @@ class Columns(ABC):
 
     @abstractmethod
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
 
     @abstractmethod
-    def points(self, rows: IntArray) -> tuple[Any, Any]:
+    def points(self, rows: IntArray) -> tuple[Rows, Rows]:
         """Return some rows, as rows and as centres."""
 
     def distinct_rows(self) -> tuple[IntArray, IntArray]:
@@ -177,10 +177,11 @@ class Columns(ABC):
         everyone = np.arange(self.n_rows)  # preparation has merged identical rows and ordered them
         return everyone, everyone
 
-    def sample(self, n: int) -> tuple[Any, Any]:
-        """Return a fair draw of up to n rows, as rows and as centres, that depends on content only.
+    def sample(self, n: int) -> tuple[Rows, Rows]:
+        """Return a fair draw of up to n rows, as rows and as centres.
 
-        The order in which the user passes the rows does not change it.
+        The draw depends only on the content of the rows, not on the order in which the user passes
+        them.
         """
         return self.points(self.distinct_rows()[0][:n])
 

@@ -10,11 +10,11 @@ nonzero weight.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from .base import FloatArray, is_number
+from .base import FloatArray, Table, is_number
 from .gaussian import Gaussian
 
 KNOTS_PER_DECADE = 2
@@ -66,7 +66,7 @@ class ContinuousGaussian(Gaussian):
     #: Members are chosen during the fit; see `votedkernels.solvers.continuum`.
     is_continuous = True
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Table, sample_weight: FloatArray) -> Self:
         """Resolve ``unit="scale"`` and place the knots."""
         for name in ("low", "high"):
             value = getattr(self, name)

@@ -15,7 +15,7 @@ from .base import FloatArray, IntArray
 from .columns import blocks
 from .local_columns import LocalColumns
 
-#: The most centres whose matrix is checked before the fit.
+#: The largest number of centres whose matrix is checked before the fit.
 MOST_CENTERS = 2000
 #: For the matrix, its transpose and differences, and its factors.
 BYTES_PER_VALUE = 48

@@ -22,11 +22,12 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Self
+from types import ModuleType
+from typing import Self
 
 import numpy as np
 
-from .base import FloatArray, KernelFamily, as_tuple, count_rows, is_number
+from .base import FloatArray, KernelFamily, Numbers, Rows, as_tuple, count_rows, is_number
 
 #: The names of metrics for users, and in `rapidfuzz.distance`.
 METRICS = {
@@ -82,7 +83,7 @@ class EditDistance(KernelFamily):
 
     def __init__(
         self,
-        scales: Any = (1.0, 3.0, 10.0),
+        scales: Numbers | None = (1.0, 3.0, 10.0),
         *,
         metric: str = "levenshtein",
         normalised: bool = False,
@@ -91,7 +92,7 @@ class EditDistance(KernelFamily):
         self.metric = metric
         self.normalised = normalised
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Rows, sample_weight: FloatArray) -> Self:
         """Check the parameters and name the kernels; nothing depends on the sample."""
         del X, sample_weight
         if not isinstance(self.metric, str) or self.metric not in METRICS:
@@ -129,7 +130,7 @@ class EditDistance(KernelFamily):
     def _distance_name(self) -> str:
         return f"normalised {self.metric}" if self._is_normalised else self.metric
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: Rows, centers: Rows) -> FloatArray:
         """Return the distances."""
         from rapidfuzz.process import cdist
 
@@ -149,7 +150,7 @@ class EditDistance(KernelFamily):
 
     @property
     def has_fused(self) -> bool:  # type: ignore[override]
-        """Whether the compiled loop applies: to exponentials, except of Jaro's distances.
+        """Whether the compiled loop applies: to exponentials, except those of Jaro's distances.
 
         Jaro's matching is not known to be symmetric.
         """
@@ -169,18 +170,18 @@ class EditDistance(KernelFamily):
         del radius
         return np.ones(self.n_kernels)
 
-    def largest(self, X: Any, centers: Any) -> FloatArray:
+    def largest(self, X: Rows, centers: Rows) -> FloatArray:
         """Return 1: no value exceeds it."""
         del X, centers
         return np.ones(self.n_kernels)
 
-    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+    def diagonal(self, X: Rows, itself: Rows) -> FloatArray:
         """Return 1: the distance of a string to itself is 0."""
         del itself
         return np.ones((self.n_kernels, count_rows(X)))
 
 
-def _distances_of(metric: str) -> Any:
+def _distances_of(metric: str) -> ModuleType:
     """Return rapidfuzz's module for a metric."""
     try:
         from rapidfuzz import distance
@@ -188,4 +189,5 @@ def _distances_of(metric: str) -> Any:
         raise ImportError(
             "EditDistance needs rapidfuzz; install it with pip install 'votedkernels[strings]'."
         ) from error
-    return getattr(distance, METRICS[metric])
+    module: ModuleType = getattr(distance, METRICS[metric])
+    return module

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from sklearn.base import clone
 
-from .base import FloatArray, KernelFamily
+from .base import FloatArray, KernelFamily, Rows
 from .continuous_gaussian import ContinuousGaussian
 from .gaussian import Gaussian
 from .polynomial import Polynomial
@@ -20,7 +19,7 @@ NamedFamilies = list[tuple[str | None, KernelFamily]]
 PLAIN = re.compile(r"[\w .,:=/%-]+")
 
 
-def is_named_list(kernels: Any) -> bool:
+def is_named_list(kernels: object) -> bool:
     """Whether ``kernels`` is a list of (name, family) pairs."""
     return (
         isinstance(kernels, list | tuple)
@@ -32,7 +31,7 @@ def is_named_list(kernels: Any) -> bool:
     )
 
 
-def clone_families(kernels: Any) -> NamedFamilies:
+def clone_families(kernels: object) -> NamedFamilies:
     """Return unfitted copies of the families, each with its name or None.
 
     ``kernels`` is None (polynomials of degrees 1 to 3 and Gaussians), a family, a list of families,
@@ -97,7 +96,7 @@ def continuous_family(families: Iterable[KernelFamily]) -> ContinuousGaussian | 
     return next((family for family in families if isinstance(family, ContinuousGaussian)), None)
 
 
-def fit_families(named: NamedFamilies, X: Any, sample_weight: FloatArray) -> None:
+def fit_families(named: NamedFamilies, X: Rows, sample_weight: FloatArray) -> None:
     """Fit families to rows; names that a user gave come before those of the kernels."""
     for name, family in named:
         family.fit(X, sample_weight)

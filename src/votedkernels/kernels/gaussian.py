@@ -5,10 +5,9 @@ K_k(x, c) = exp(-gamma_k b(x, c)),     b(x, c) = unit ||x - c||^2
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from .base import (
     FEW_FEATURES,
@@ -16,10 +15,14 @@ from .base import (
     FloatArray,
     IntArray,
     KernelFamily,
+    Numbers,
+    Rows,
+    Table,
     as_tuple,
     in_moderate_units,
     inner_products,
     is_number,
+    is_sparse,
     resolve_scale,
     squared_norms,
 )
@@ -27,7 +30,7 @@ from .base import (
 #: Largest exponent for which distances come from a matrix product, whose error in the exponent is
 #: about eps times this. Beyond it, rows and centres are subtracted, which is slower.
 LARGEST_EXPONENT = 1e6
-#: Share of the units in the last place that a certificate allows for a value, for one part of it.
+#: What one unit in the largest exponent adds to the factor by which rounding errors grow.
 PART_OF_GROWTH = 0.1
 NORMS_AT_ONCE = 10_000
 
@@ -55,7 +58,7 @@ class Gaussian(KernelFamily):
 
     def __init__(
         self,
-        gammas: Any = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
+        gammas: Numbers = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
         *,
         unit: float | str = "scale",
     ) -> None:
@@ -67,7 +70,7 @@ class Gaussian(KernelFamily):
         """Always true for Gaussian kernels."""
         return True
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Table, sample_weight: FloatArray) -> Self:
         """Resolve ``unit="scale"`` on the sample."""
         gammas = as_tuple(self.gammas, parameter="gammas of Gaussian")
         for gamma in gammas:
@@ -80,21 +83,21 @@ class Gaussian(KernelFamily):
         self.names_ = [f"gaussian(gamma={gamma:g})" for gamma in self.gammas_]
         return self
 
-    def _resolve(self, X: Any, sample_weight: FloatArray) -> None:
-        """Compute what distances need from the sample."""
+    def _resolve(self, X: Table, sample_weight: FloatArray) -> None:
+        """Compute from the sample what the distances need."""
         parameter = f"unit of {type(self).__name__}"
         self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter=parameter)
         self.n_features_ = int(X.shape[1])
         # Distances do not depend on the origin, but lose fewer digits if it is near the data.
-        if sparse.issparse(X):
+        if is_sparse(X):
             self.origin_ = None
         else:
             weights, _ = in_moderate_units(sample_weight)
             self.origin_ = (weights @ X) / weights.sum()
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: Table, centers: Table) -> FloatArray:
         """Return unit ||x - c||^2."""
-        if not (sparse.issparse(X) or sparse.issparse(centers)):
+        if not (is_sparse(X) or is_sparse(centers)):
             left = self.left_factor(X)
             if left is None:
                 return self._subtracted(X, centers)
@@ -120,9 +123,9 @@ class Gaussian(KernelFamily):
 
     # The unit and the norms go into the factors, which are small: passes over the base are costly.
 
-    def left_factor(self, X: Any) -> FloatArray | None:
+    def left_factor(self, X: Table) -> FloatArray | None:
         """Return [x, unit ||x||^2, 1] relative to our origin; None if that loses digits."""
-        if sparse.issparse(X):
+        if is_sparse(X):
             return None
         X = X if self.origin_ is None else X - self.origin_
         norms = squared_norms(X)
@@ -132,7 +135,7 @@ class Gaussian(KernelFamily):
             return None
         return np.column_stack([X, self.unit_ * norms, np.ones_like(norms)])
 
-    def right_factor(self, centers: Any) -> FloatArray:
+    def right_factor(self, centers: Table) -> FloatArray:
         """Return [-2 unit c, 1, unit ||c||^2] relative to our origin."""
         centers = centers if self.origin_ is None else centers - self.origin_
         norms = squared_norms(centers)
@@ -175,7 +178,7 @@ class Gaussian(KernelFamily):
         return out
 
     def keeps_base(self, n_values: int) -> bool:
-        """With few features, distances are recomputed faster than read from memory."""
+        """With few features, distances are faster to recompute than to read from memory."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     @property
@@ -188,27 +191,26 @@ class Gaussian(KernelFamily):
         del radius
         return np.ones(self.n_kernels)
 
-    def largest(self, X: Any, centers: Any) -> FloatArray:
+    def largest(self, X: Table, centers: Table) -> FloatArray:
         """Return 1: no value exceeds it."""
         del X, centers
         return np.ones(self.n_kernels)
 
-    def error_growth(self, X: Any) -> FloatArray:
-        """Return the factor, which is large if large parts of the exponents cancel."""
+    def error_growth(self, X: Table) -> FloatArray:
+        """Return the factor, which is large if large parts of the exponents cancel each other."""
         largest = self.unit_ * self._largest_norm(X)
-        if not sparse.issparse(X):  # beyond, rows and centres are subtracted
+        if not is_sparse(X):  # beyond, rows and centres are subtracted
             largest = min(largest, LARGEST_EXPONENT / self._largest_gamma)
         return 1.0 + PART_OF_GROWTH * self.gammas_ * largest
 
-    def _largest_norm(self, X: Any) -> float:
+    def _largest_norm(self, X: Table) -> float:
         origin = 0.0 if self.origin_ is None else self.origin_
         parts = (X[start : start + NORMS_AT_ONCE] for start in range(0, X.shape[0], NORMS_AT_ONCE))
         return max(
-            float(squared_norms(part if sparse.issparse(part) else part - origin).max())
-            for part in parts
+            float(squared_norms(part if is_sparse(part) else part - origin).max()) for part in parts
         )
 
-    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+    def diagonal(self, X: Table, itself: Rows) -> FloatArray:
         """Return 1 for all x."""
         del itself
         return np.ones((self.n_kernels, X.shape[0]))

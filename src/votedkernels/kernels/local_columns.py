@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from .._system.budget import Budget
-from .base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
+from .base import FloatArray, IntArray, KernelFamily, Rows, count_rows, take_rows
 from .columns import Columns, blocks
 
 Result = TypeVar("Result")
@@ -32,7 +32,7 @@ BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: Computing the bases to store may take this fraction, 1 / BASES, of the time to the deadline.
 BASES = 4
-#: The most kernel values to compute between two checks of the deadline, if there is one.
+#: The largest number of kernel values to compute between two checks of a deadline.
 VALUES_AT_ONCE = 2**25
 #: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
 FUSED_WORK = 5 * 10**8
@@ -57,11 +57,11 @@ class LocalColumns(Columns):
     def __init__(
         self,
         families: Sequence[KernelFamily],
-        X: Any,
-        centers: Any,
+        X: Rows,
+        centers: Rows,
         *,
-        itself: Any = None,
-        outside: tuple[Any, Any] | None = None,
+        itself: Rows | None = None,
+        outside: tuple[Rows, Rows] | None = None,
         for_bases: int = DEFAULT_MEMORY,
         budget: Budget = Budget(),  # noqa: B008 - immutable
     ) -> None:
@@ -149,11 +149,11 @@ class LocalColumns(Columns):
             else:
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
-    def centers_at(self, numbers: IntArray) -> Any:
+    def centers_at(self, numbers: IntArray) -> Rows:
         """Return some centres."""
         return take_rows(self.centers, numbers)
 
-    def points(self, rows: IntArray) -> tuple[Any, Any]:
+    def points(self, rows: IntArray) -> tuple[Rows, Rows]:
         """Return some rows, as rows and as centres."""
         return take_rows(self.X, rows), take_rows(self.itself, rows)
 
@@ -298,7 +298,7 @@ class LocalColumns(Columns):
         return np.concatenate(parts)
 
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return np.concatenate([f.error_growth(self.X) for f in self.families])
 
     def diagonal(self, f: int) -> FloatArray:

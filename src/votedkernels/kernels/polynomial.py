@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from .base import (
     FEW_FEATURES,
@@ -22,9 +21,13 @@ from .base import (
     FloatArray,
     IntArray,
     KernelFamily,
+    Numbers,
+    Rows,
+    Table,
     as_tuple,
     inner_products,
     is_number,
+    is_sparse,
     resolve_scale,
     squared_norms,
 )
@@ -59,7 +62,7 @@ class Polynomial(KernelFamily):
 
     def __init__(
         self,
-        degrees: Any = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+        degrees: Numbers = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
         *,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -73,7 +76,7 @@ class Polynomial(KernelFamily):
         """Whether every member is positive definite, which is so if coef0 >= 0."""
         return self.coef0 >= 0
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Table, sample_weight: FloatArray) -> Self:
         """Resolve ``gamma="scale"`` on the sample."""
         degrees = as_tuple(self.degrees, parameter="degrees of Polynomial")
         for degree in degrees:
@@ -89,10 +92,10 @@ class Polynomial(KernelFamily):
         self.names_ = [f"polynomial(degree={degree})" for degree in self.degrees_]
         return self
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: Table, centers: Table) -> FloatArray:
         """Return gamma x.c + coef0."""
         left = self.left_factor(X)
-        if left is not None and not sparse.issparse(centers):
+        if left is not None and not is_sparse(centers):
             return self.multiply(left, self.right_factor(centers))
         base = inner_products(X, centers)
         base *= self.gamma_
@@ -101,13 +104,13 @@ class Polynomial(KernelFamily):
 
     # gamma and coef0 go into the factors, which are small: passes over the base are costly.
 
-    def left_factor(self, X: Any) -> FloatArray | None:
+    def left_factor(self, X: Table) -> FloatArray | None:
         """Return [gamma x, coef0]."""
-        if sparse.issparse(X):
+        if is_sparse(X):
             return None
         return np.column_stack([X * self.gamma_, np.full_like(X, self.coef0, shape=X.shape[0])])
 
-    def right_factor(self, centers: Any) -> FloatArray:
+    def right_factor(self, centers: Table) -> FloatArray:
         """Return [c, 1]."""
         return np.column_stack([centers, np.ones_like(centers, shape=centers.shape[0])])
 
@@ -130,7 +133,7 @@ class Polynomial(KernelFamily):
             degree = wanted
             yield power
 
-    def _largest_base(self, X: Any, centers: Any) -> float:
+    def _largest_base(self, X: Table, centers: Table) -> float:
         """Return a bound on |gamma x.c + coef0|, by Cauchy-Schwarz."""
         norms = [math.sqrt(float(squared_norms(A).max(initial=0.0))) for A in (X, centers)]
         return self.gamma_ * norms[0] * norms[1] + abs(self.coef0)
@@ -150,11 +153,11 @@ class Polynomial(KernelFamily):
         with np.errstate(over="ignore"):  # an infinite result is refused by callers
             return np.asarray(largest ** self.degrees_.astype(np.float64))
 
-    def largest(self, X: Any, centers: Any) -> FloatArray:
+    def largest(self, X: Table, centers: Table) -> FloatArray:
         """Return a bound on |K_k| for each degree."""
         return np.asarray(self._largest_base(X, centers) ** self.degrees_.astype(np.float64))
 
-    def check_range(self, X: Any, centers: Any) -> None:
+    def check_range(self, X: Table, centers: Table) -> None:
         """Raise before any work if a degree would overflow."""
         largest = self._largest_base(X, centers)
         if largest > 1 and math.isfinite(largest):
@@ -173,7 +176,7 @@ class Polynomial(KernelFamily):
                 f"(gamma x.x' + coef0 may reach {largest:.2g}); {', or '.join(cures)}."
             )
 
-    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+    def diagonal(self, X: Table, itself: Rows) -> FloatArray:
         """Return (gamma x.x + coef0) ** degree."""
         del itself
         base = self.gamma_ * squared_norms(X) + self.coef0
@@ -217,7 +220,7 @@ class Polynomial(KernelFamily):
         return np.asarray(out[self.degrees_ - 1])
 
     def keeps_base(self, n_values: int) -> bool:
-        """With few features, inner products are recomputed faster than read from memory."""
+        """With few features, inner products are faster to recompute than to read from memory."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     def vote(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from .base import FloatArray, KernelFamily
+from .base import FloatArray, IntArray, KernelFamily, Rows
 
 #: Sums over samples and products with weights must stay finite.
 LARGEST_VALUE = 1e290
@@ -36,13 +36,16 @@ class Precomputed(KernelFamily):
         """As declared by the parameter."""
         return self.positive_definite
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Rows, sample_weight: FloatArray) -> Self:
         """Name the kernel; nothing depends on the sample."""
         del X, sample_weight
         self.names_ = ["precomputed"]
         return self
 
-    def check_range(self, X: Any, centers: Any) -> None:
+    # Where `is_precomputed` is true, X is a matrix, and centres are its column numbers. Other
+    # families take other rows.
+
+    def check_range(self, X: FloatArray, centers: Rows) -> None:  # type: ignore[override]
         """Raise before any work if sums over rows would overflow."""
         del centers
         largest = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
@@ -52,11 +55,11 @@ class Precomputed(KernelFamily):
                 "overflow float64; scale the matrix, as in X / np.abs(X).max()."
             )
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: FloatArray, centers: IntArray) -> FloatArray:  # type: ignore[override]
         """Return the columns of X whose numbers are the centres."""
         return np.asarray(X[:, centers])
 
-    def largest(self, X: Any, centers: Any) -> FloatArray:
+    def largest(self, X: FloatArray, centers: IntArray) -> FloatArray:  # type: ignore[override]
         """Return the largest absolute value."""
         return np.array([np.abs(X[:, centers]).max(initial=0.0)])
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from .base import FloatArray
+from .base import FloatArray, Table, is_sparse
 
 
-def hash_rows(X: Any) -> NDArray[np.uint64]:
+def hash_rows(X: Table) -> NDArray[np.uint64]:
     """Hash each row of a dense or sparse matrix by its non-zero entries and their columns."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         csr = X.tocsr().copy()
         csr.sum_duplicates()
         mixed = _mix(csr.data.astype(np.float64), csr.indices)
@@ -27,7 +24,7 @@ def hash_rows(X: Any) -> NDArray[np.uint64]:
     return out
 
 
-def _mix(values: FloatArray, columns: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+def _mix(values: FloatArray, columns: NDArray[np.integer]) -> NDArray[np.uint64]:
     """Spread the bits of a value and its column number over 64 bits (splitmix64's finaliser)."""
     with np.errstate(over="ignore"):
         z = values.view(np.uint64) + (columns.astype(np.uint64) + np.uint64(1)) * np.uint64(

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .base import FloatArray, KernelFamily, count_rows, is_number
+from .base import FloatArray, KernelFamily, Rows, count_rows, is_number
 
 
 class Similarity(KernelFamily):
@@ -36,7 +37,7 @@ class Similarity(KernelFamily):
 
     def __init__(
         self,
-        function: Callable[[Any, Any], Any],
+        function: Callable[[Any, Any], ArrayLike],
         *,
         name: str | None = None,
         positive_definite: bool = False,
@@ -52,7 +53,7 @@ class Similarity(KernelFamily):
         """As declared by the parameter."""
         return self.positive_definite
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    def fit(self, X: Rows, sample_weight: FloatArray) -> Self:
         """Check the parameters and name the kernel; nothing depends on the sample."""
         del X, sample_weight
         if not callable(self.function):
@@ -63,7 +64,7 @@ class Similarity(KernelFamily):
         self.names_ = [str(name)]
         return self
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: Rows, centers: Rows) -> FloatArray:
         """Return function(X, centers) as float64, after checks."""
         values = np.asarray(self.function(_copied(X), _copied(centers)))
         shape = (count_rows(X), count_rows(centers))
@@ -103,7 +104,7 @@ class Similarity(KernelFamily):
         return base
 
 
-def _copied(rows: Any) -> Any:
+def _copied(rows: Rows) -> Rows:
     """Return the rows with arrays copied, so that the function may overwrite them."""
     if isinstance(rows, list):
         return [row.copy() if isinstance(row, np.ndarray) else row for row in rows]

@@ -3,7 +3,7 @@
     K_n(x, c) = <phi_n(x), phi_n(c)> / (||phi_n(x)|| ||phi_n(c)||)
 
 phi_n(x) counts how often each n-gram occurs in x. A string of fewer than n characters has no
-n-grams: its K_n is 0 with every string, including itself.
+n-grams: its K_n with every string, including itself, is 0.
 
 The lengths share nothing, so the base has a last axis over the lengths.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,9 @@ from .base import (
     FloatArray,
     IntArray,
     KernelFamily,
+    Numbers,
+    Rows,
+    SparseMatrix,
     as_tuple,
     count_rows,
     is_number,
@@ -65,7 +68,7 @@ class Spectrum(KernelFamily):
 
     is_definite_by_formula = True
 
-    def __init__(self, lengths: Any = (1, 2, 3)) -> None:
+    def __init__(self, lengths: Numbers = (1, 2, 3)) -> None:
         self.lengths = lengths
 
     @property
@@ -73,7 +76,9 @@ class Spectrum(KernelFamily):
         """Always true: the kernels are inner products."""
         return True
 
-    def fit(self, X: Any, sample_weight: FloatArray) -> Self:
+    # Where `takes_strings` is true, rows are strings. Other families take other rows.
+
+    def fit(self, X: Sequence[str], sample_weight: FloatArray) -> Self:  # type: ignore[override]
         """Count the n-grams of the training strings, once for all blocks of a fit."""
         del sample_weight
         lengths = as_tuple(self.lengths, parameter="lengths of Spectrum")
@@ -95,10 +100,10 @@ class Spectrum(KernelFamily):
         self._vectors = [_unit_counts(list(self._known), n, {}) for n in self.lengths_]
         return self
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> dict[str, object]:
         # The counts of the training strings save work during a fit. A stored model does not need
         # them, and should not contain the training data.
-        state: dict[str, Any] = dict(super().__getstate__())
+        state: dict[str, object] = dict(super().__getstate__())
         state.pop("_known", None)
         state.pop("_vectors", None)
         return state
@@ -108,7 +113,7 @@ class Spectrum(KernelFamily):
         """One number per length."""
         return (len(self.lengths_),)
 
-    def base(self, X: Any, centers: Any) -> FloatArray:
+    def base(self, X: Sequence[str], centers: Sequence[str]) -> FloatArray:  # type: ignore[override]
         """Return the cosines, shape (n_rows, n_centers, n_lengths)."""
         out = np.empty((count_rows(X), count_rows(centers), len(self.lengths_)))
         rows, columns = self._numbers(X), self._numbers(centers)
@@ -154,12 +159,12 @@ class Spectrum(KernelFamily):
         del radius
         return np.ones(self.n_kernels)
 
-    def largest(self, X: Any, centers: Any) -> FloatArray:
+    def largest(self, X: Rows, centers: Rows) -> FloatArray:
         """Return 1: no cosine exceeds it."""
         del X, centers
         return np.ones(self.n_kernels)
 
-    def diagonal(self, X: Any, itself: Any) -> FloatArray:
+    def diagonal(self, X: Sequence[str], itself: Rows) -> FloatArray:  # type: ignore[override]
         """Return 1 for strings of at least n characters, 0 for shorter ones."""
         del itself
         sizes = np.array([len(text) for text in X])
@@ -168,7 +173,7 @@ class Spectrum(KernelFamily):
 
 def _unit_counts(
     strings: Sequence[str], n: int, vocabulary: dict[str, int], *, grow: bool = True
-) -> Any:
+) -> SparseMatrix:
     """Return the counts of n-grams divided by their norm, as a sparse matrix.
 
     ``vocabulary`` numbers the n-grams; new ones are added if ``grow``. An n-gram outside of it

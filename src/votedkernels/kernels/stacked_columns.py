@@ -7,11 +7,10 @@ the p kernel matrices are evaluated once, and each fold takes its rows and centr
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
-from .base import FloatArray, IntArray
+from .base import FloatArray, IntArray, Rows
 from .columns import Columns
 from .local_columns import LocalColumns
 
@@ -106,14 +105,14 @@ class StackedColumns(Columns):
         return self._largest
 
     def error_growth(self) -> FloatArray:
-        """Return by what factor the rounding error of each K_k exceeds that of a single number."""
+        """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return self._source.error_growth()
 
-    def centers_at(self, numbers: IntArray) -> Any:
+    def centers_at(self, numbers: IntArray) -> Rows:
         """Return some centres."""
         return self._source.centers_at(self._centers[numbers])
 
-    def points(self, rows: IntArray) -> tuple[Any, Any]:
+    def points(self, rows: IntArray) -> tuple[Rows, Rows]:
         """Return some rows, as rows and as centres."""
         return self._source.points(self._rows[rows])
 

@@ -67,7 +67,7 @@ def check_classifier(classifier: Any) -> None:
     if not has_vote(classifier):
         searched = isinstance(classifier, VotedKernelClassifierCV)
         raise NotFittedError(
-            f"this {type(classifier).__name__} is not fitted; call fit before it is exported"
+            f"this {type(classifier).__name__} is not fitted; call fit before you export it"
             + (", with refit=True." if searched else ".")
         )
     vote = vote_of(classifier)

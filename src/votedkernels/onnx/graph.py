@@ -1,4 +1,4 @@
-"""Nodes and constants of an ONNX graph. One call adds each of them and returns its name."""
+"""Nodes and constants of an ONNX graph. Each method adds one of them and returns its name."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .scaling import scaling_from_json
 from .values import parameters_from_json
 from .votes import INTERCEPTS, vote_from_json
 
-MAX_FAMILIES = 1000  # the check of their names compares each pair
+MAX_FAMILIES = 1000  # the check of their names compares all pairs
 
 
 def open_header(container: Container) -> Record:

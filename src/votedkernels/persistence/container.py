@@ -189,7 +189,7 @@ def _read_header(
     length = int.from_bytes(start[:8], "little")
     if not DIGEST.stop - 8 < length <= min(MAX_HEADER, size - 8):
         raise ModelFileError(
-            f"the file is damaged: it announces a header of {length} bytes, but a header has at "
+            f"the file is damaged: it declares a header of {length} bytes, but a header has at "
             f"most {MAX_HEADER} bytes and the whole file {size}."
         )
     rest = file.read(8 + length - DIGEST.stop)

@@ -132,7 +132,7 @@ def _functions(families: Sequence[KernelFamily]) -> Functions:
 def _parameters_to_json(
     single: VotedKernelClassifier, complexities: FloatArray, arrays: dict[str, Array]
 ) -> dict[str, Json]:
-    """Return all parameters except ``kernels``; some that are not plain have a substitute."""
+    """Return all parameters except ``kernels``; some that cannot be stored are replaced."""
     instead = {"complexity": complexities, "random_state": None}
     result = {}
     for key, value in single.get_params(deep=False).items():

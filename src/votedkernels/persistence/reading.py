@@ -17,7 +17,7 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def number_to_json(value: SupportsFloat) -> float | str:
-    """Return a number for JSON, which writes doubles such that they read back the same."""
+    """Return a number for JSON, which writes doubles so that they are read back unchanged."""
     number = float(value)
     if math.isfinite(number):
         return number
@@ -48,7 +48,7 @@ class Record:
             raise ModelFileError(f"{self.where} has {found} entry {wrong[0][:80]!r}.")
 
     def wrong(self, key: str, due: str) -> ModelFileError:
-        """Return the error for an entry that is not what it must be."""
+        """Return the error for an entry that is not valid."""
         return ModelFileError(f"{key} of {self.where} must be {due}.")
 
     def _get(self, key: str, due: str, holds: Callable[[Any], bool]) -> Any:

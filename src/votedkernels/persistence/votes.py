@@ -6,11 +6,10 @@ The intercepts and the kernel families are in the header; everything else is an 
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from ..estimators._voting import ATTRIBUTE_OF
 from ..kernels import KernelFamily, are_precomputed
-from ..kernels.base import FloatArray, count_rows
+from ..kernels.base import FloatArray, count_rows, is_sparse
 from ..problem import Vote
 from .container import Array, Json
 from .reading import Arrays, Record
@@ -35,7 +34,7 @@ def vote_from_json(
     intercepts: FloatArray,
     n_features: int | None,
 ) -> Vote:
-    """Return the vote of a file, if its terms and points fit all the rest."""
+    """Return the vote of a file, if its terms and points agree with the rest of the file."""
     weights = arrays.doubles(WEIGHTS, (len(intercepts), None))
     n_terms = weights.shape[1]
     n_kernels = sum(len(family.names_) for family in families)
@@ -60,12 +59,13 @@ def vote_from_json(
 def _check_points(header: Record, vote: Vote, n_features: int | None) -> None:
     """Raise unless voting points, families and the number of features agree."""
     points, families = vote.points, vote.families
-    is_table = sparse.issparse(points) or (isinstance(points, np.ndarray) and points.ndim == 2)
-    if is_table != (n_features is not None) or (
-        is_table and (points.shape[1] != n_features or points.dtype != float)
-    ):
+    if is_sparse(points) or (isinstance(points, np.ndarray) and points.ndim == 2):
+        is_table, agree = True, points.shape[1] == n_features and points.dtype == float
+    else:
+        is_table, agree = False, n_features is None
+    if not agree:
         raise header.wrong("n_features", "the number of columns of the support vectors")
-    accepted = not sparse.issparse(points) or all(family.accepts_sparse for family in families)
+    accepted = not is_sparse(points) or all(family.accepts_sparse for family in families)
     if not is_table:
         accepted = all(family.accepts_objects for family in families)
     if not accepted:

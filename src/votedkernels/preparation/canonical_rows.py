@@ -11,13 +11,12 @@ are a fair subsample for every n.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..kernels.base import FloatArray, IntArray, count_rows
+from ..kernels.base import FloatArray, IntArray, Rows, Table, count_rows, is_sparse
 from ..kernels.row_hashes import hash_rows
 
 
@@ -44,17 +43,17 @@ class CanonicalSample:
 
 
 def canonical_sample(
-    X: Any, codes: IntArray, weights: FloatArray, *, precomputed: bool = False
+    X: Rows, codes: IntArray, weights: FloatArray, *, precomputed: bool = False
 ) -> CanonicalSample:
     """Merge identical rows of X (array, sparse matrix, kernel matrix or list) and order them."""
     alive = np.flatnonzero(weights > 0)
     ordered = True
     if precomputed:
         # Shuffling the rows of a kernel matrix shuffles its columns, too, so keep their order.
-        living, everyone = X[np.ix_(alive, alive)], np.arange(len(alive))
+        living, everyone = np.asarray(X)[np.ix_(alive, alive)], np.arange(len(alive))
         points, ordered = _number_by_hash(living, everyone), False
         columns = _number_by_hash(living.T, everyone)
-    elif sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
+    elif is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
         points = columns = _number_by_hash(X, alive)
     else:
         points, ordered = _number_objects(X, alive)
@@ -85,7 +84,7 @@ def _merge(
     return first, merged.astype(np.float64), inverse
 
 
-def _number_by_hash(X: Any, alive: IntArray) -> IntArray:
+def _number_by_hash(X: Table, alive: IntArray) -> IntArray:
     """Number rows in the order of their hashes; equal rows get the same number."""
     hashes = hash_rows(X)[alive]
     order = np.argsort(hashes, kind="stable")
@@ -98,20 +97,20 @@ def _number_by_hash(X: Any, alive: IntArray) -> IntArray:
     return numbers
 
 
-def _equal_rows(X: Any, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
-    if sparse.issparse(X):
+def _equal_rows(X: Table, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
+    if is_sparse(X):
         different = sparse.csr_matrix(X[first] != X[second])
         return np.asarray(np.diff(different.indptr) == 0)
     return np.asarray((X[first] == X[second]).all(axis=1))
 
 
-def _number_objects(X: Any, alive: IntArray) -> tuple[IntArray, bool]:
+def _number_objects(X: Rows, alive: IntArray) -> tuple[IntArray, bool]:
     """Number objects, strings in alphabetical order; return also whether the order is canonical.
 
     Equal objects get the same number. Objects that cannot be hashed all count as different.
     """
     objects = [X[i] for i in alive]
-    keys: dict[Any, int] = {}
+    keys: dict[object, int] = {}
     try:
         if all(isinstance(thing, str) for thing in objects):
             keys = {thing: number for number, thing in enumerate(sorted(set(objects)))}

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..kernels import are_precomputed, continuous_family
-from ..kernels.base import IntArray, KernelFamily, count_rows, take_rows
+from ..kernels.base import IntArray, KernelFamily, Rows, count_rows, take_rows
 from .canonical_rows import CanonicalSample
+from .parameters import Parameters
 from .validation import is_table, validate_centers
 
 
-def gives_centers(estimator: Any) -> bool:
+def gives_centers(estimator: Parameters) -> bool:
     """Whether the user passes points as centres, rather than a number of rows or None."""
     return estimator.centers is not None and not isinstance(estimator.centers, int | np.integer)
 
 
-def draw_centers(estimator: Any, n_rows: int) -> IntArray | None:
+def draw_centers(estimator: Parameters, n_rows: int) -> IntArray | None:
     """Return the indices of ``centers`` random rows, or None if ``centers`` is not an int."""
     given = estimator.centers
     if not isinstance(given, int | np.integer) or isinstance(given, bool):
@@ -31,8 +31,8 @@ def draw_centers(estimator: Any, n_rows: int) -> IntArray | None:
 
 
 def choose_centers(
-    estimator: Any, X: Any, sample: CanonicalSample, families: Sequence[KernelFamily]
-) -> tuple[Any, IntArray]:
+    estimator: Parameters, X: Rows, sample: CanonicalSample, families: Sequence[KernelFamily]
+) -> tuple[Rows, IntArray]:
     """Return the centres, and their indices in the training rows or the user's points."""
     given = estimator.centers
     if given is None:
@@ -46,8 +46,9 @@ def choose_centers(
                 "centers of a precomputed kernel must be a one-dimensional array of column numbers "
                 "of X."
             )
-        if numbers.min() < 0 or numbers.max() >= X.shape[1]:
-            raise ValueError(f"centers must lie between 0 and {X.shape[1] - 1}.")
+        n_columns = np.asarray(X).shape[1]
+        if numbers.min() < 0 or numbers.max() >= n_columns:
+            raise ValueError(f"centers must lie between 0 and {n_columns - 1}.")
     else:
         centers = validate_centers(estimator, given, families, as_table=is_table(X))
         return centers, np.arange(count_rows(centers))
@@ -55,23 +56,26 @@ def choose_centers(
 
 
 def find_outside(
-    estimator: Any,
-    X: Any,
+    estimator: Parameters,
+    X: Rows,
     sample: CanonicalSample,
     families: Sequence[KernelFamily],
-    centers: Any,
-) -> tuple[Any, Any] | None:
+    centers: Rows,
+) -> tuple[Rows, Rows] | None:
     """Return the centres that may not be training rows, as rows and as centres; None if all are."""
     if not gives_centers(estimator):
         return None
     if not are_precomputed(families):
         return centers, centers
-    others = np.setdiff1d(centers, sample.rows)
+    others = np.setdiff1d(np.asarray(centers), sample.rows)
     return (take_rows(X, others), others) if len(others) else None
 
 
 def find_center_rows(
-    estimator: Any, families: Sequence[KernelFamily], sample: CanonicalSample, numbers: IntArray
+    estimator: Parameters,
+    families: Sequence[KernelFamily],
+    sample: CanonicalSample,
+    numbers: IntArray,
 ) -> IntArray:
     """Return the row of each centre, for the hybrid norm; raise if that norm does not apply."""
     if continuous_family(families) is not None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from ..kernels.base import FloatArray, IntArray, in_moderate_units
+from .placement import Labels
 
 
 def class_factors(
-    class_weight: Any, classes: Any, codes: IntArray, weights: FloatArray
+    class_weight: Mapping[object, float] | str | None,
+    classes: Labels,
+    codes: IntArray,
+    weights: FloatArray,
 ) -> FloatArray:
     """Return the factor of each class in the loss."""
     if class_weight is None:
@@ -44,16 +48,19 @@ def weighted_classes(weights: FloatArray, factors: FloatArray, codes: IntArray) 
 
 
 def loss_weights(
-    class_weight: Any, classes: Any, codes: IntArray, weights: FloatArray
+    class_weight: Mapping[object, float] | str | None,
+    classes: Labels,
+    codes: IntArray,
+    weights: FloatArray,
 ) -> FloatArray:
-    """Return the weights w_i, which sum to 1; raise if one is too small beside the others."""
+    """Return the weights w_i, which sum to 1; raise if one is negligible next to the others."""
     factors = class_factors(class_weight, classes, codes, weights)
     w = weighted_classes(weights, factors, codes)
     w /= w.sum()
     if w.min() < np.finfo(np.float64).tiny:
         raise ValueError(
             "sample_weight, multiplied by class_weight, spans more orders of magnitude than double "
-            "precision can hold: the smallest weight vanishes beside the largest. Use weights of "
+            "precision can hold: the smallest weight vanishes next to the largest. Use weights of "
             "similar size, or a weight of 0 for rows that should not count."
         )
     return w

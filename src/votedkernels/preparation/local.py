@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from .._system.budget import Budget
 from .._system.byte_sizes import parse_memory
@@ -19,12 +18,18 @@ from ..solvers import SOLVERS
 from .canonical_rows import canonical_sample
 from .centers import choose_centers, find_center_rows, find_outside, gives_centers
 from .class_weights import loss_weights
+from .parameters import Parameters
 from .placement import Placement
 from .validation import validate_labels, validate_rows, validate_weights
 
 
 def place_locally(
-    estimator: Any, named: NamedFamilies, X: Any, y: Any, sample_weight: Any, budget: Budget
+    estimator: Parameters,
+    named: NamedFamilies,
+    X: object,
+    y: object,
+    sample_weight: object,
+    budget: Budget,
 ) -> Placement:
     """Check rows, labels and weights, and bind the families to distinct rows and centres."""
     families = [family for _, family in named]
@@ -70,7 +75,7 @@ def place_locally(
 
 
 def divide_memory(
-    estimator: Any, families: Sequence[KernelFamily], n_rows: int, budget: Budget
+    estimator: Parameters, families: Sequence[KernelFamily], n_rows: int, budget: Budget
 ) -> tuple[Budget, int]:
     """Reserve memory for blocks; return the remaining budget, and how much of it bases may use."""
     limited = estimator.memory_limit is not None

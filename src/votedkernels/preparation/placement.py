@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels import Columns
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Centers
+
+#: Class labels, of whatever type the user chose.
+Labels = NDArray[np.generic]
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Placement:
     center_of : the centre at each row of ``columns``; None unless all rows are centres
     """
 
-    classes: Any
+    classes: Labels
     columns: Columns
     codes: IntArray
     weights: FloatArray

@@ -8,7 +8,6 @@ use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,13 @@ from ..distributed.columns import DaskColumns
 from ..distributed.loading import check_array, collect, find_client, place_rows, summarize
 from ..distributed.rows import OriginalRows, RemoteRows
 from ..kernels import Gaussian, Polynomial
-from ..kernels.base import FloatArray, IntArray, KernelFamily
+from ..kernels.base import FloatArray, IntArray, KernelFamily, is_sparse
 from ..kernels.families import NamedFamilies, fit_families
 from ..problem import Centers
 from ..solvers import SOLVERS
 from .centers import draw_centers, gives_centers
 from .class_weights import loss_weights
+from .parameters import Parameters
 from .placement import Placement
 from .validation import validate_centers, validate_labels, validate_weights
 
@@ -36,22 +36,27 @@ MEASURES = (Auto, StableRank, Local, Trace, Dimension)
 
 
 def place_remotely(
-    estimator: Any, named: NamedFamilies, X: Any, y: Any, sample_weight: Any, budget: Budget
+    estimator: Parameters,
+    named: NamedFamilies,
+    X: object,
+    y: object,
+    sample_weight: object,
+    budget: Budget,
 ) -> Placement:
     """Check Dask arrays, and bind the families to the rows on the workers."""
     families = [family for _, family in named]
     check_support(estimator, families)
-    X = check_array(X)
+    array = check_array(X)
     client = find_client()
-    y, sample_weight = collect(y, X, "y"), collect(sample_weight, X, "sample_weight")
-    classes, codes = validate_labels(X, y)
-    weights = validate_weights(sample_weight, X, codes)
-    rows, numbers = place_rows(client, X, weights)
+    y, sample_weight = collect(y, array, "y"), collect(sample_weight, array, "sample_weight")
+    classes, codes = validate_labels(array, y)
+    weights = validate_weights(sample_weight, array, codes)
+    rows, numbers = place_rows(client, array, weights)
     codes, weights = codes[numbers], weights[numbers]
     w = loss_weights(estimator.class_weight, classes, codes, weights)
     farthest, sample = summarize(rows, weights, numbers)
     fit_families(named, sample, np.ones(len(sample)))
-    estimator.n_features_in_ = X.shape[1]
+    estimator.n_features_in_ = array.shape[1]
     points, chosen = choose_remote_centers(estimator, families, rows)
     own = gives_centers(estimator)
     columns = DaskColumns(
@@ -70,7 +75,7 @@ def place_remotely(
     return Placement(classes, columns, codes, weights, w, centers)
 
 
-def check_support(estimator: Any, families: Sequence[KernelFamily]) -> None:
+def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> None:
     """Raise, before any work, for parameters that do not support Dask arrays."""
     instead = "; or collect the rows with X.compute() and fit them in one process."
     for family in families:
@@ -100,7 +105,7 @@ def check_support(estimator: Any, families: Sequence[KernelFamily]) -> None:
             )
 
 
-def measures_of(estimator: Any, families: Sequence[KernelFamily]) -> list[ComplexityMeasure]:
+def measures_of(estimator: Parameters, families: Sequence[KernelFamily]) -> list[ComplexityMeasure]:
     """Return the complexity measure of each family, or a placeholder if numbers are given."""
     if are_numbers(estimator.complexity):
         return [Trace()] * len(families)
@@ -108,7 +113,7 @@ def measures_of(estimator: Any, families: Sequence[KernelFamily]) -> list[Comple
 
 
 def choose_remote_centers(
-    estimator: Any, families: Sequence[KernelFamily], rows: RemoteRows
+    estimator: Parameters, families: Sequence[KernelFamily], rows: RemoteRows
 ) -> tuple[FloatArray | None, IntArray]:
     """Return the centres (None: all rows), and their indices in the rows or the user's points."""
     n_rows = rows.shape[0]
@@ -117,5 +122,7 @@ def choose_remote_centers(
     drawn = draw_centers(estimator, n_rows)
     if drawn is not None:
         return rows[drawn], drawn
-    centers = validate_centers(estimator, estimator.centers, families, as_table=True)
+    points = validate_centers(estimator, estimator.centers, families, as_table=True)
+    # Dense, as the rows are.
+    centers = np.asarray(points.toarray() if is_sparse(points) else points, dtype=np.float64)
     return centers, np.arange(len(centers))

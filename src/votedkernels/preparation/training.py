@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,7 +25,8 @@ from ..kernels.definiteness import check_definite
 from ..kernels.local_columns import pays_to_compile
 from ..problem import Centers, Continuum, Problem
 from .local import place_locally
-from .placement import Placement
+from .parameters import Parameters
+from .placement import Labels, Placement
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Training:
     places, center_of : as in `Placement`
     """
 
-    classes: Any
+    classes: Labels
     columns: Columns
     codes: IntArray
     w: FloatArray
@@ -61,7 +62,13 @@ class Training:
 
     @classmethod
     def prepare(
-        cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, budget: Budget
+        cls,
+        estimator: Parameters,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        budget: Budget,
     ) -> Self:
         """Validate and prepare the data for an estimator with the parameters of our classifier.
 
@@ -185,7 +192,7 @@ class Training:
         return Continuum(family.knots_, at_knots)
 
 
-def count_problems(classes: Any) -> int:
+def count_problems(classes: Labels) -> int:
     """Return the number of one-vs-rest problems; two classes need one."""
     return len(classes) if len(classes) > 2 else 1
 
@@ -198,7 +205,7 @@ def compiled_if_it_pays(columns: Columns, n_solves: int) -> Columns:
 
 
 def measure(
-    estimator: Any, columns: Columns, placement: Placement
+    estimator: Parameters, columns: Columns, placement: Placement
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
     """Return the complexities, their standard errors, and which columns may vote (None for all).
 

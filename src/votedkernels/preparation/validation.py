@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
@@ -16,8 +15,19 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from .._system.byte_sizes import parse_memory
 from .._system.stack_level import user_stacklevel
 from ..kernels import are_precomputed
-from ..kernels.base import FloatArray, IntArray, KernelFamily, count_rows
+from ..kernels.base import (
+    FloatArray,
+    HasShape,
+    IntArray,
+    KernelFamily,
+    Rows,
+    Table,
+    count_rows,
+    is_sparse,
+)
 from ..solvers import SOLVERS
+from .parameters import Parameters
+from .placement import Labels
 
 
 def check_parameters(estimator: Any) -> None:
@@ -54,7 +64,7 @@ def check_parameters(estimator: Any) -> None:
     check_relaxation(getattr(estimator, "relaxation", None))
 
 
-def check_relaxation(relaxation: Any) -> None:
+def check_relaxation(relaxation: object) -> None:
     """Raise unless it is None, "auto" or a positive number."""
     if relaxation is None or (isinstance(relaxation, str) and relaxation == "auto"):
         return
@@ -64,11 +74,13 @@ def check_relaxation(relaxation: Any) -> None:
         )
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, reset: bool) -> Any:
+def validate_rows(
+    estimator: object, X: Any, families: Sequence[KernelFamily], *, reset: bool
+) -> Rows:
     """Return X in the form that the families need: float64 array, CSR matrix or list of objects."""
     if any(family.takes_strings for family in families):
         return as_strings(X, families)
@@ -88,15 +100,15 @@ def validate_rows(estimator: Any, X: Any, families: Sequence[KernelFamily], *, r
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"Precomputed kernel matrix must be square at fit, got shape {X.shape}; the entry in "
+            f"Precomputed kernel matrix must be square in fit, got shape {X.shape}; the entry in "
             "row i and column j is K(x_i, x_j) for training rows i and j."
         )
     return X
 
 
 def validate_centers(
-    estimator: Any, centers: Any, families: Sequence[KernelFamily], *, as_table: bool
-) -> Any:
+    estimator: Parameters, centers: object, families: Sequence[KernelFamily], *, as_table: bool
+) -> Rows:
     """Return the user's centres in the same form as the rows: a table, or a list of objects."""
     scalar = isinstance(centers, Real | str | bytes | dict) or not hasattr(centers, "__len__")
     if scalar or getattr(centers, "shape", None) == ():
@@ -127,9 +139,9 @@ def validate_centers(
     return with_small_indices(points, "centers")
 
 
-def with_small_indices(X: Any, name: str) -> Any:
+def with_small_indices(X: Table, name: str) -> Table:
     """Return a sparse matrix with 32-bit indices; return anything else unchanged."""
-    if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+    if not is_sparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         raise ValueError(
@@ -140,16 +152,16 @@ def with_small_indices(X: Any, name: str) -> Any:
     return type(X)((X.data, indices, starts), shape=X.shape)
 
 
-def is_table(X: Any) -> bool:
+def is_table(X: object) -> bool:
     """Whether X is a two-dimensional table of numbers (array, sparse matrix or data frame)."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return True
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return True
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
 
 
-def check_can_be_table(X: Any, families: Sequence[KernelFamily]) -> None:
+def check_can_be_table(X: object, families: Sequence[KernelFamily]) -> None:
     """Raise a clear error for lists of strings if the kernels need tables."""
     first = X[0] if isinstance(X, list | tuple) and len(X) else None
     if isinstance(first, str | bytes):
@@ -182,7 +194,7 @@ def as_strings(X: Any, families: Sequence[KernelFamily], *, name: str = "X") -> 
     return [str(row) for row in rows]  # NumPy has its own class of strings
 
 
-def _what_is_no_string(row: Any, number: int, taker: str, name: str) -> str:
+def _what_is_no_string(row: object, number: int, taker: str, name: str) -> str:
     if isinstance(row, bytes | bytearray):
         return (
             f"{name} has bytes at row {number} (counted from 0), but {taker} takes strings; decode "
@@ -220,7 +232,7 @@ def _holds_numbers(column: Any) -> bool:
     return bool(is_numeric) or getattr(column.dtype, "kind", "O") in "biuf"
 
 
-def as_objects(X: Any, *, name: str = "X") -> Any:
+def as_objects(X: Any, *, name: str = "X") -> Rows:
     """Return rows as a list of objects; leave arrays of numbers unchanged."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
         return X
@@ -236,7 +248,7 @@ def as_objects(X: Any, *, name: str = "X") -> Any:
     return X
 
 
-def validate_labels(X: Any, y: Any) -> tuple[Any, IntArray]:
+def validate_labels(X: object, y: Any) -> tuple[Labels, IntArray]:
     """Return the classes, and the index of each row's class among them."""
     if y is None:
         raise ValueError(
@@ -256,7 +268,7 @@ def validate_labels(X: Any, y: Any) -> tuple[Any, IntArray]:
     return classes, codes
 
 
-def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
+def validate_weights(sample_weight: object, X: Sized | HasShape, codes: IntArray) -> FloatArray:
     """Return the weights; raise if any is negative, or fewer than two classes have weight."""
     n = count_rows(X)
     if sample_weight is None:
@@ -286,7 +298,7 @@ def validate_weights(sample_weight: Any, X: Any, codes: IntArray) -> FloatArray:
     return weights
 
 
-def check_penalties(values: Any, name: str, default: Sequence[float]) -> FloatArray:
+def check_penalties(values: object, name: str, default: Sequence[float]) -> FloatArray:
     """Return a grid of penalties as an array; raise if it is not a valid grid."""
     grid = np.asarray(default if values is None else values, dtype=np.float64)
     if grid.ndim != 1 or len(grid) == 0:

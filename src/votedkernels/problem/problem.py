@@ -23,6 +23,7 @@ u and v are divided by the same number.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from numpy.typing import NDArray
 from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.columns import Columns
+
+#: Numbers in double or in extended precision.
+Reals = TypeVar("Reals", FloatArray, NDArray[np.longdouble])
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Continuum:
 
 @dataclass(frozen=True)
 class Prices:
-    """What one pass over all columns finds out about a dual vector.
+    """What one pass over all columns reveals about a dual vector.
 
     ``bound`` is the lower bound that it proves. ``excess`` says how far columns violate their dual
     constraints (see `Problem.excess`). It covers the worst centres, listed in ``centers``, or all
@@ -124,7 +128,10 @@ class Problem:
         return value
 
     def norm_gradient(self, terms: Terms) -> FloatArray:
-        """Return rho sum_l a_kl K_k(c_l, c_j), the derivative of the hybrid norm by a_kj."""
+        """Return the derivative of the hybrid norm with respect to each a_kj.
+
+        This is rho sum_l a_kl K_k(c_l, c_j).
+        """
         out = np.zeros((self.columns.n_kernels, self.columns.n_centers))
         for k in np.unique(terms.kernels):
             mine = terms.kernels == k
@@ -147,7 +154,7 @@ class Problem:
             u = u * np.where(positive, mass.min() / mass[1], mass.min() / mass[0])
         return u
 
-    def excess(self, correlation: FloatArray, centers: IntArray | None = None) -> FloatArray:
+    def excess(self, correlation: Reals, centers: IntArray | None = None) -> Reals:
         """Return ``|sum_i u_i y_i K_k(x_i, c_j)| / L_k``; above 1, the constraint is violated.
 
         It is 0 for columns that may not vote, since they have no constraint. ``correlation`` has a
@@ -157,7 +164,7 @@ class Problem:
             ratio = np.abs(correlation) / self.penalties[:, None]
         ratio = np.nan_to_num(ratio, nan=0.0, posinf=np.inf)
         if self.allowed is None:
-            return ratio
+            return ratio  # type: ignore[return-value] # NumPy's types lose extended precision
         return np.where(self.allowed if centers is None else self.allowed[:, centers], ratio, 0.0)
 
     def dual_value(self, u: FloatArray, correlation: FloatArray, square: float = 0.0) -> float:

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..kernels.base import FloatArray, take_rows
+from ..kernels.base import FloatArray, Rows, take_rows
 from ..kernels.columns import blocks
 from .problem import Problem, Terms
 from .solution import Solution
@@ -34,7 +34,7 @@ from .solution import Solution
 #: Allowance for the accumulated rounding error of a sum and of the values in it, in units in the
 #: last place. The exponentials of NumPy and of compiled loops account for one or two, on any CPU.
 ULPS = 100
-#: The most kernel values that are computed in extended precision.
+#: The largest number of kernel values that are computed in extended precision.
 EXTENDED_VALUES = 4 * 10**7
 EXTENDED_ROWS = 256
 
@@ -48,7 +48,7 @@ def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
         return solution
     if problem.columns.n_values <= EXTENDED_VALUES:
         columns = problem.columns.at_hand()
-        columns = columns.within(columns.budget.until(math.inf))  # a check must be finished
+        columns = columns.within(columns.budget.until(math.inf))  # a check must not be cut short
         problem = replace(problem, columns=columns)
         if not problem.l2_penalty and closer_rounding_error(problem, solution) <= allowed:
             return solution
@@ -135,7 +135,9 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
     return float(loss + price + square / 2), max(0.0, float(bound))
 
 
-def _extended_gradient(problem: Problem, terms: Terms) -> tuple[Any, Any]:
+def _extended_gradient(
+    problem: Problem, terms: Terms
+) -> tuple[NDArray[np.longdouble], np.longdouble]:
     """Return `norm_gradient` and `square` in extended precision; zeros without the hybrid norm."""
     columns = problem.columns.at_hand()
     gradient = np.zeros((columns.n_kernels, columns.n_centers), np.longdouble)
@@ -151,13 +153,13 @@ def _extended_gradient(problem: Problem, terms: Terms) -> tuple[Any, Any]:
             base = family.base(_widen(take_rows(columns.X, rows)), centers)
             values = family.member(base.astype(np.longdouble, copy=False), k)
             gradient[member] = problem.l2_penalty * (terms.weights[mine] @ values)
-    return gradient, gradient[terms.kernels, terms.centers] @ terms.weights
+    return gradient, np.longdouble(gradient[terms.kernels, terms.centers] @ terms.weights)
 
 
-def _widen(X: Any) -> FloatArray:
+def _widen(X: Rows) -> Rows:
     """Return numbers in extended precision; leave objects and column numbers unchanged."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         return X.astype(np.longdouble)
     if hasattr(X, "toarray"):
         return np.asarray(X.toarray()).astype(np.longdouble)
-    return X  # type: ignore[no-any-return]
+    return X

@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from ..kernels import LocalColumns, are_precomputed
-from ..kernels.base import FloatArray, IntArray, KernelFamily, count_rows, take_rows
+from ..kernels.base import (
+    FloatArray,
+    IntArray,
+    KernelFamily,
+    Rows,
+    RowsElsewhere,
+    count_rows,
+    take_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,7 @@ class Vote:
 
     families: Sequence[KernelFamily]
     support: IntArray
-    points: Any
+    points: Rows
     kernels: IntArray
     places: IntArray
     weights: FloatArray
@@ -85,7 +93,7 @@ class Vote:
             votes[..., place] |= has_weight[..., term]
         return np.asarray(votes.sum(axis=-1))
 
-    def decide(self, X: Any) -> FloatArray:
+    def decide(self, X: Rows) -> FloatArray:
         """Return f at every row, of shape (n_rows, ...); rows are evaluated in blocks."""
         leading = self.weights.shape[:-1]
         if len(self.kernels) == 0:
@@ -125,7 +133,7 @@ class Centers:
     """
 
     numbers: IntArray
-    source: Any
+    source: Rows | RowsElsewhere | None
 
 
 def union_of_terms(

@@ -57,7 +57,8 @@ MARGIN_ROW = 1e-4
 #: The first mu, in units of the mean weight, and slacks, in units of the largest correlation.
 FIRST_MU = 10.0
 FIRST_SLACK = 0.1
-#: The most corrections per step. Products outside this range, in units of mu, are corrected.
+#: The largest number of corrections per step. Products outside this range, in units of mu, are
+#: corrected.
 MAX_CORRECTIONS = 3
 TOO_SMALL, TOO_LARGE = 0.1, 10.0
 #: Longer steps need no correction. A correction must lengthen the step by this much to be kept.

@@ -23,7 +23,7 @@ from .master import Master
 from .rounds import Rounds
 from .subsample import solve_subsample
 
-#: If a pass takes more kernel values than this, candidates are priced between passes.
+#: If a pass needs more kernel values than this, candidates are priced between passes.
 CHEAP_PASS = 10**8
 CANDIDATES_RATIO = 20
 FEWEST_CANDIDATES = 1024
@@ -33,7 +33,7 @@ SUBSAMPLE_TOL = 1e-3
 #: If neither bound improves for this many rounds, double precision is exhausted.
 ROUNDS_WITHOUT_GAIN = 20
 GAIN = 1e-6
-#: The same if rounding alone can break every dual constraint; LPs then take long to fail.
+#: The same if rounding alone can break every dual constraint; LPs then take a long time to fail.
 FEW_ROUNDS = 3
 
 

@@ -21,7 +21,7 @@ from ..problem import Problem, Solution, Terms
 from .incumbent import Round
 from .widths import price_widths
 
-#: The most widths that join in a round.
+#: The largest number of widths that join in a round.
 WIDTHS_PER_ROUND = 30
 #: The share of ``tol`` that the problem over the chosen widths may use up.
 INNER_SHARE = 0.25
@@ -72,7 +72,7 @@ def solve_over_continuum(
 
 
 class Exchange:
-    """The best vote over any widths so far, and the best bound that holds for all of them."""
+    """The best vote found so far, over any widths, and the best bound that holds for all."""
 
     def __init__(self, problem: Problem, tol: float) -> None:
         #: The problem over the current widths.

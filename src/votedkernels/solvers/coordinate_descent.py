@@ -95,7 +95,7 @@ def _grow_pool(rounds: Rounds, start: Terms | None) -> str:
 
 
 def _lower_floors(rounds: Rounds, start: Terms | None) -> str:
-    """Minimise F if some kernels have no penalty, by giving them smaller and smaller ones.
+    """Minimise F if some kernels have no penalty: give them one, and make it ever smaller.
 
     The bound stays 0, so only F = 0 can be proved optimal.
     """
@@ -137,5 +137,5 @@ def with_floors(problem: Problem, share: float) -> Problem:
 
 
 def vanishing_penalties(problem: Problem) -> NDArray[np.bool_]:
-    """Return which kernels have no penalty, or one that is negligible beside their values."""
+    """Return which kernels have no penalty, or one that is negligible next to their values."""
     return np.asarray(problem.penalties <= VANISHING * problem.columns.largest())

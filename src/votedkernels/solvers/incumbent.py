@@ -39,7 +39,7 @@ class Incumbent:
         self._keep(terms, self.problem.objective(terms, decision))
         smallest = float((self.problem.y * decision).min())
         if 1 - ALMOST_SEPARATED < smallest < 1:
-            # Every hinge would be 0 without rounding, which matters if penalties are tiny: stretch.
+            # Without rounding, all hinges would be 0: stretch the vote, in case penalties are tiny.
             factor = (1 + 4 * np.finfo(float).eps) / smallest
             stretched = replace(
                 terms, weights=terms.weights * factor, intercept=terms.intercept * factor

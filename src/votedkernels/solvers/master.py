@@ -59,7 +59,7 @@ class Master(ColumnPool):
         self.u = problem.w.copy()
         self.settled = False
         self.coarseness = 0  # index of the unit of u in use
-        self.failures: Counter[str] = Counter()  # successive ones of each LP method
+        self.failures: Counter[str] = Counter()  # in a row, by LP method
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
@@ -197,7 +197,7 @@ class Master(ColumnPool):
         return near | basic, high
 
     def _nearest(self, among: NDArray[np.bool_], n_near: int) -> NDArray[np.bool_]:
-        """Return a mask of the ``n_near`` rows among some that are nearest to the margin."""
+        """Return a mask of the ``n_near`` rows nearest to the margin, among the rows given."""
         rows = np.flatnonzero(among)
         if n_near >= len(rows):
             return among.copy()

@@ -39,7 +39,7 @@ def solve_relaxed(
     """Yield (z, intercept) for each rho in turn.
 
     Steps end at the exact minimum, up to rounding, or once a step lowers P by at most ``tol`` times
-    P. Decreasing values of rho are the quickest.
+    P. This is fastest if the values of rho decrease.
     """
     newton = Newton(problem)
     for rho in rhos:

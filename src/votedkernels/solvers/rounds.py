@@ -78,7 +78,7 @@ class Rounds:
         self.n_iter += 1
 
     def bounded(self) -> None:
-        """Report a round whose bound is known; stop if asked to, at the optimum, or out of time."""
+        """Report a round whose bound is known; stop if asked to, if optimal, or if time is up."""
         if self.on_round is not None and self.on_round(self.best.round(self.n_iter)):
             raise Finished("interrupted")
         if self.best.is_optimal(self.tol):

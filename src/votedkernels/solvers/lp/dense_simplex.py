@@ -64,7 +64,7 @@ def solve_dense(
     """Solve a linear program; return None if the method breaks down or is late.
 
     Raises `Infeasible` if an infeasible row cannot be repaired by any variable. ``compiled`` asks
-    for numba, which pays off after some thousand pivots.
+    for numba, which pays off after a few thousand pivots.
     """
     simplex = _DenseSimplex(lp, basis)
     n_pivots, limit, n_disputed = 0, PIVOTS_PER_ROW * (len(lp.row_lower) + 20), 0

@@ -9,7 +9,6 @@ cut into slices, so that Ctrl-C and deadlines are noticed.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import highspy
 import numpy as np
@@ -60,7 +59,7 @@ def solve_highs(
     return _read(highs)
 
 
-def _run_in_slices(highs: Any, solver: str, end: float) -> Any:
+def _run_in_slices(highs: highspy.Highs, solver: str, end: float) -> highspy.HighsModelStatus:
     """Run until done or ``end``; Python handles signals between slices."""
     piece = SLICE_SECONDS
     while True:
@@ -81,9 +80,9 @@ def _run_in_slices(highs: Any, solver: str, end: float) -> Any:
             piece *= 2  # too short even to set up the method
 
 
-def _load(lp: LinearProgram) -> Any:
+def _load(lp: LinearProgram) -> highspy.Highs:
     n_rows, n_cols = lp.matrix.shape
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("small_matrix_value", 1e-12)
@@ -111,7 +110,7 @@ def _load(lp: LinearProgram) -> Any:
     return highs
 
 
-def _read(highs: Any) -> LPResult | None:
+def _read(highs: highspy.Highs) -> LPResult | None:
     solution = highs.getSolution()
     x, row_dual = np.array(solution.col_value), np.array(solution.row_dual)
     if not (np.isfinite(x).all() and np.isfinite(row_dual).all()):

@@ -26,7 +26,7 @@ make_basic = inlined(plain_pivots.make_basic)
 
 
 class Work(NamedTuple):
-    """Room for what one pivot computes: allocations in each pivot would take longer than it."""
+    """Memory for one pivot, allocated once: allocating it takes longer than the pivot itself."""
 
     alpha: FloatArray
     column: FloatArray
@@ -133,7 +133,7 @@ def pass_breakpoints(
     """Take the smallest ratios until their gains cover ``needed``; return as `long_step`."""
     for start in range(count // 2 - 1, -1, -1):
         sift_down(ratios, items, start, count)
-    # What is taken off the heap is stored behind it, the first taken last.
+    # What is taken off the heap is stored behind it, in reverse order.
     end, covered, last_ratio, n_passed = count, 0.0, np.inf, 0
     while end > 0 and ratios[0] <= last_ratio + TIE:
         end -= 1
@@ -254,7 +254,7 @@ def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
 
 @inlined
 def lift(program: Program, t: Tableau, j: int) -> None:
-    """Take the part of variable j out of g: it will be basic."""
+    """Remove the contribution of variable j, which becomes basic, from g."""
     if t.x[j] != 0.0:
         add_to(t.g, -t.x[j], program.A_transposed[j])
         t.x[j], t.side[j] = 0.0, 1.0
@@ -273,7 +273,7 @@ def make_nonbasic(program: Program, t: Tableau, e: Exchange) -> None:
 
 @inlined
 def close_gap(t: Tableau, slot: int, position: int, last: int) -> None:
-    """Move the last of B and of S to the places that have become free."""
+    """Move the last entries of B and S to the positions that have become free."""
     t.slot_upper[slot], t.slot_tolerance[slot] = t.slot_upper[last], t.slot_tolerance[last]
     t.slot_lower[last], t.slot_upper[last] = -np.inf, np.inf
     Q = t.Q
@@ -329,7 +329,7 @@ def run_pivots(program: Program, t: Tableau, n: int, limit: int) -> tuple[int, i
 
 @inlined
 def room_for(t: Tableau) -> Work:
-    """Return room for one pivot."""
+    """Return the memory for one pivot."""
     (n_slots, capacity), n_cols = t.Q.shape, len(t.x)
     most = n_cols + capacity
     return Work(

@@ -1,7 +1,7 @@
 """The pivots of the dense dual simplex, in NumPy. See `dense_simplex` for the method.
 
-`pivots` has the same functions for numba. Most are written twice, because each form would be slow
-in the other; numba compiles the rest from here.
+`pivots` has the same functions for numba. Most are written twice, because NumPy and numba are fast
+with different code; numba compiles the rest from here.
 
 What can enter is numbered: first the variables, then the rows at a bound, in the order of S.
 """
@@ -180,7 +180,7 @@ def hold_row(program: Program, t: Tableau, position: int, e: Exchange) -> None:
 
 
 def _lift(program: Program, t: Tableau, j: int) -> None:
-    """Take the part of variable j out of g: it will be basic."""
+    """Remove the contribution of variable j, which becomes basic, from g."""
     if t.x[j] != 0:
         g = t.g
         g -= program.A_transposed[j] * t.x[j]
@@ -208,7 +208,7 @@ def _make_nonbasic(program: Program, t: Tableau, e: Exchange) -> None:
 
 
 def _close_gap(t: Tableau, slot: int, position: int, last: int) -> None:
-    """Move the last of B and of S to the places that have become free."""
+    """Move the last entries of B and S to the positions that have become free."""
     t.slot_upper[slot], t.slot_tolerance[slot] = t.slot_upper[last], t.slot_tolerance[last]
     t.slot_lower[last], t.slot_upper[last] = -np.inf, np.inf
     t.Q[:, position] = t.Q[:, last]

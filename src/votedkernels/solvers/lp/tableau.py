@@ -15,7 +15,7 @@ basic variables, of which n are in use; then there is one slot per row of A. Its
 S. Unused rows and columns are 0.
 
 Both versions of the pivots, `plain_pivots` in NumPy and `pivots` compiled, work on these tuples.
-After a change of their fields, remove numba's cache of ``pivots.py``: it would not notice.
+If you change their fields, delete numba's cache of ``pivots.py``, which does not notice that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Program(NamedTuple):
     row_lower: FloatArray
     row_upper: FloatArray
     row_width: FloatArray
-    #: By how much a variable, and a row, may exceed its bounds.
+    #: How far each variable, and each row, may exceed its bounds.
     tolerance: FloatArray
     row_tolerance: FloatArray
 
@@ -84,9 +84,9 @@ class Exchange(NamedTuple):
     """A pivot: the variable or row in ``slot`` leaves, and ``chosen`` enters.
 
     ``off`` is how far the leaving value is above its upper bound (positive) or below its lower
-    bound (negative). ``chosen`` counts the variables, then the rows at a bound. ``column`` and
-    ``table_row`` are the entering column and the leaving row of the table before the pivot.
-    ``step`` is the dual step.
+    bound (negative). ``chosen`` is an index that counts the variables first, then the rows at a
+    bound. ``column`` and ``table_row`` are the entering column and the leaving row of the table
+    before the pivot. ``step`` is the dual step.
     """
 
     slot: int

@@ -1,0 +1,27 @@
+"""The parameters of an estimator that preparation reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Parameters(Protocol):
+    """An estimator with the parameters of our classifier.
+
+    Users may pass anything. What is checked only when it is used is an object here; see the
+    classifier for the values that are valid.
+    """
+
+    kernels: object
+    complexity: object
+    centers: object
+    solver: str
+    l2_penalty: float
+    relaxation: float | str | None
+    fit_intercept: bool
+    class_weight: Mapping[object, float] | str | None
+    memory_limit: int | str | None
+    n_jobs: int | None
+    random_state: object
+    n_features_in_: int
