@@ -1,4 +1,4 @@
-"""Turns the best level of a search into a model: a committee of relaxed votes, as one vote."""
+"""Turns the best settings of a search into a model: a committee of relaxed votes, as one vote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
-from ..problem import Terms, Vote
+from ..problem import Terms, Vote, union_of_terms
 from ._fitted_attributes import describe_solutions
 from ._path_sample import PathSample, RelaxedVotes
 from ._relaxed_fit import selection_of
@@ -27,7 +27,7 @@ def describe_committee(
     """Return the fitted attributes of a committee whose l1 votes have this ``penalty``."""
     problems = training.problems(penalty, 0.0)
     selected = describe_solutions(training, problems, sample.solutions)
-    terms, intercepts = mean_vote(members)
+    terms, intercepts = mean_vote(members, training.columns.n_centers)
     vote = Vote.gather(terms, intercepts, training.columns.families, training.centers)
     objectives = np.array([[vote.objective for vote in member.votes] for member in members])
     gaps = np.array([[vote.gap for vote in member.votes] for member in members])
@@ -45,19 +45,14 @@ def describe_committee(
     }
 
 
-def mean_vote(members: Sequence[RelaxedVotes]) -> tuple[list[Terms], FloatArray]:
-    """Return the mean of votes that share their centres, one per problem, and the intercepts."""
-    kernels = np.unique([member.kernels[0] for member in members])
-    centers = members[0].centers
-    weights = np.zeros((len(kernels), *members[0].weights.shape))
-    for member in members:
-        weights[np.searchsorted(kernels, member.kernels[0])] += member.weights / len(members)
-    n_terms = len(kernels) * len(centers)
-    by_problem = weights.reshape(n_terms, -1).T
-    every_kernel, every_center = np.repeat(kernels, len(centers)), np.tile(centers, len(kernels))
+def mean_vote(members: Sequence[RelaxedVotes], n_centers: int) -> tuple[list[Terms], FloatArray]:
+    """Return the mean of votes, one per problem, over the union of their terms; and intercepts."""
     intercepts = np.mean([member.intercepts for member in members], axis=0)
-    terms = [
-        Terms(every_kernel, every_center, of_problem, float(constant))
-        for of_problem, constant in zip(by_problem, intercepts, strict=True)
-    ]
+    terms = []
+    for problem, constant in enumerate(intercepts):
+        of_problem = [
+            Terms(member.kernels, member.centers, member.weights[:, problem]) for member in members
+        ]
+        kernels, centers, weights = union_of_terms(of_problem, n_centers)
+        terms.append(Terms(kernels, centers, weights.mean(axis=0), float(constant)))
     return terms, intercepts

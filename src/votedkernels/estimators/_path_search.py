@@ -9,15 +9,16 @@ each kernel and each rho, and its decisions on the held-out rows are judged by t
 term prefers fewer centres if all else is equal. The search ends after a few levels without an
 improvement, before it reaches the most expensive levels.
 
-The model is a committee: the mean of the votes of the best settings of the best level. They share
-their centres, so averaging reduces the noise of the choice without adding support vectors.
+The model is a committee: the mean of the votes of the best settings, whatever their levels. Levels
+share most of their centres, so averaging reduces the noise of the choice and adds few support
+vectors.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,7 @@ from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
 from ._path_sample import PathSample, RelaxedVotes, Setting, margins_of
 
-RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 5.0, 6.0))
+RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
 LEVELS_PER_DECADE = 2
 MOST_LEVELS = 12
 #: The l1 path ends when terms exceed this share of the rows, or the loss falls below this value.
@@ -49,7 +50,7 @@ FIRST_IN_A_HURRY = 4
 PATIENCE = 3
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
-LOGLOSS, SIZE = 3.0, 0.06
+LOGLOSS, SIZE = 10.0, 0.12
 #: How much worse than the best a sparser level may be, in standard errors.
 SPARSE_ERRORS = 0.5
 SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
@@ -61,6 +62,14 @@ class Fold:
 
     train: IntArray
     test: IntArray
+
+
+@dataclass(frozen=True)
+class Member:
+    """A vote of the committee: the number of its level, and its place among the settings there."""
+
+    level: int
+    place: int
 
 
 @dataclass(frozen=True)
@@ -263,17 +272,19 @@ def best_kernels(level: Level, n: int) -> list[int]:
 def refit(
     training: Training,
     levels: list[Level],
-    n_members: int,
+    committee: Sequence[Member],
     *,
     tol: float,
     budget: Budget,
     factor: float = 1.0,
 ) -> tuple[PathSample, list[RelaxedVotes]]:
-    """Go down a path with all rows; return the sample and the best votes of the last level.
+    """Go down a path with all rows; return the sample at its end and the votes of a committee.
 
     Penalties are multiplied by ``factor``, which corrects for a search on fewer rows.
     """
     sample = PathSample(training, training.w, TOL)
+    levels = levels[: max(member.level for member in committee) + 1]
+    votes: dict[Member, RelaxedVotes] = {}
     for number, level in enumerate(levels):
         last_on_path = number + 1 == len(levels) or levels[number + 1].grown_by is not None
         if level.grown_by is None:
@@ -281,11 +292,11 @@ def refit(
         else:
             budget.check_time()
             sample.grow(level.grown_by)
-    members = []
-    for setting in levels[-1].settings[:n_members]:
-        rhos = [rho for rho in RHOS if rho >= setting.rho]
-        members.append(sample.relax(setting.kernel, rhos, tol)[-1])
-    return sample, members
+        for member in (m for m in committee if m.level == number):
+            setting = level.settings[member.place]
+            rhos = [rho for rho in RHOS if rho >= setting.rho]
+            votes[member] = sample.relax(setting.kernel, rhos, tol)[-1]
+    return sample, [votes[member] for member in committee]
 
 
 def losses_of(margins: FloatArray) -> FloatArray:
@@ -296,13 +307,18 @@ def losses_of(margins: FloatArray) -> FloatArray:
     return np.asarray((margins <= 0) + LOGLOSS * np.logaddexp(0.0, -best[:, None] * scaled))
 
 
-def choose_level(levels: list[Level], prefer: str) -> int:
-    """Return the index of the best level or, if ``prefer`` is "sparse", of the sparsest near it."""
+def choose_committee(levels: list[Level], prefer: str, n_members: int) -> list[Member]:
+    """Return the best settings of all levels, best first.
+
+    If ``prefer`` is "sparse", this is a single one: the best of the sparsest level that is nearly
+    as good as the best.
+    """
     criteria = np.array([level.criteria[0] for level in levels])
     best = int(criteria.argmin())
     if prefer == "best":
-        return best
+        every = [(c, n, p) for n, level in enumerate(levels) for p, c in enumerate(level.criteria)]
+        return [Member(level, place) for _, level, place in sorted(every)[:n_members]]
     top = levels[best].losses[0]
     allowed = top.mean() + SPARSE_ERRORS * top.std() / np.sqrt(len(top))
     near = [n for n, level in enumerate(levels) if level.losses[0].mean() <= allowed]
-    return min(near, key=lambda n: (float(levels[n].n_support.mean()), n))
+    return [Member(min(near, key=lambda n: (float(levels[n].n_support.mean()), n)), 0)]

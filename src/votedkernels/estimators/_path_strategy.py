@@ -22,7 +22,7 @@ from ..kernels.stacked_columns import stack_columns
 from ..preparation.class_weights import class_factors, weighted_classes
 from ..preparation.training import Training
 from ._path_model import describe_committee
-from ._path_search import Fold, Level, PathSearch, choose_level, refit
+from ._path_search import Fold, Level, Member, PathSearch, choose_committee, refit
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
 from .classifier import VotedKernelClassifier
@@ -56,6 +56,10 @@ class Searched:
     def criterion(self) -> float:
         """The best criterion of any level."""
         return min(float(level.criteria[0]) for level in self.levels)
+
+    def penalty_of(self, committee: list[Member]) -> float:
+        """Return the penalty, for all rows, of the last level that a committee needs."""
+        return self.factor * self.levels[max(member.level for member in committee)].penalty
 
 
 class PathStrategy:
@@ -200,22 +204,21 @@ class PathStrategy:
         results["n_solved_splits"] = np.full(len(rows), scores.shape[1])
         return results | {name: np.array(values) for name, values in columns.items()}
 
-    def choose(self) -> tuple[Searched, int, int]:
-        """Return the best alternative, its level, and the index of its best setting in results."""
+    def choose(self) -> tuple[Searched, list[Member], int]:
+        """Return the best alternative, its committee, and the index of its best member."""
         best = min(self.found, key=lambda found: found.criterion)
-        level = choose_level(best.levels, self.search.prefer)
+        committee = choose_committee(best.levels, self.search.prefer, int(self.search.committee))
         before = 0
         for found in self.found:
             sizes = [len(entry.settings) for entry in found.levels]
             if found is best:
-                return best, level, before + sum(sizes[:level])
+                first = committee[0]
+                return best, committee, before + sum(sizes[: first.level]) + first.place
             before += sum(sizes)
         raise AssertionError("the best alternative is among those found")
 
-    def refit(self, found: Searched, level: int) -> dict[str, Any]:
-        """Fit the committee of a level on all rows, and return its fitted attributes."""
-        levels = found.levels[: level + 1]
-        n_members = 1 if self.search.prefer == "sparse" else int(self.search.committee)
+    def refit(self, found: Searched, committee: list[Member]) -> dict[str, Any]:
+        """Fit a committee on all rows, and return its fitted attributes."""
         training = found.training
         budget = replace(training.columns.budget, deadline=self.budget.deadline)
         training = training.within(budget)
@@ -225,8 +228,8 @@ class PathStrategy:
             with single_blas_thread():
                 sample, members = refit(
                     training,
-                    levels,
-                    n_members,
+                    found.levels,
+                    committee,
                     tol=self.search.tol,
                     budget=budget,
                     factor=found.factor,
@@ -238,10 +241,10 @@ class PathStrategy:
             ) from None
         names = training.columns.names
         settings = [
-            {"kernel": names[setting.kernel], "relaxation": setting.rho}
-            for setting in levels[-1].settings[: len(members)]
+            {"level": m.level, "kernel": names[setting.kernel], "relaxation": setting.rho}
+            for m, setting in ((m, found.levels[m.level].settings[m.place]) for m in committee)
         ]
-        penalty = found.factor * levels[-1].penalty
+        penalty = found.penalty_of(committee)
         return describe_committee(found.training, sample, members, settings, penalty)
 
     def fit_plain(self) -> VotedKernelClassifier:

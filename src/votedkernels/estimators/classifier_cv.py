@@ -68,7 +68,7 @@ class VotedKernelClassifierCV(
     from the penalty where the first column gets a weight to smaller ones; it chooses which rows
     vote. In the second, at each level of the path, new weights are fitted to these rows with one
     kernel at a time, under the squared norm of the kernel's own space (the relaxed vote). The model
-    is the mean of the best votes of the best level. With a grid of penalties, a plain vote with a
+    is the mean of the best of these votes. With a grid of penalties, a plain vote with a
     certified gap is fitted at every point of the grid.
 
     Parameters
@@ -88,9 +88,9 @@ class VotedKernelClassifierCV(
     prefer : {"best", "sparse"}, default="best"
         ``"sparse"`` chooses the model with the fewest support vectors among those that are within
         half a standard error of the best (with a grid, within one standard error).
-    committee : int, default=3
-        How many votes of the best level are averaged. They share their support vectors. Not used
-        with a grid or with ``prefer="sparse"``.
+    committee : int, default=5
+        How many of the best votes are averaged. They have most of their support vectors in common.
+        Not used with a grid or with ``prefer="sparse"``.
     refit : bool, default=True
         Whether to fit the chosen model on all rows. If False, the search cannot predict.
     complexity : as for `VotedKernelClassifier`, default="auto"
@@ -125,7 +125,7 @@ class VotedKernelClassifierCV(
         underscore. ``objective_``, ``dual_bound_`` and ``dual_gap_`` refer to this vote. Not set
         with a grid.
     members_ : list of Bunch
-        The votes of the committee: ``kernel``, ``relaxation``, ``relaxed_objective`` and
+        The votes of the committee: ``level``, ``kernel``, ``relaxation``, ``relaxed_objective`` and
         ``relaxed_dual_gap``. Not set with a grid.
     relaxed_objective_, relaxed_dual_gap_ : float
         Objective and gap of the best member. For the given terms, its weights are optimal up to
@@ -142,7 +142,7 @@ class VotedKernelClassifierCV(
     >>> X, y = make_waveform(150, random_state=0)
     >>> model = VotedKernelClassifierCV().fit(X, y)
     >>> len(model.members_)
-    3
+    5
     >>> model = VotedKernelClassifierCV(complexity_penalties=[1e-1, 1e-2], l1_penalties=[1e-2])
     >>> sorted(model.fit(X, y).best_params_)
     ['complexity_penalty', 'l1_penalty']
@@ -157,7 +157,7 @@ class VotedKernelClassifierCV(
         cv: Any = None,
         scoring: Any = None,
         prefer: str = "best",
-        committee: int = 3,
+        committee: int = 5,
         refit: bool = True,
         complexity: Any = "auto",
         centers: Any = None,
@@ -261,7 +261,7 @@ class VotedKernelClassifierCV(
         self.complexity_penalty_ = self.best_params_["complexity_penalty"]
 
     def _fit_by_path(self, strategy: PathStrategy, attempt: FitAttempt) -> None:
-        """Search down a path, and fit the committee of the best level."""
+        """Search down a path, and fit the committee of the best settings."""
         data = strategy.data
         n_levels = len(strategy.alternatives) * 2 * MOST_LEVELS
         progress = FitProgress(self, data.X, data.labels, n_levels + 1)
@@ -275,14 +275,14 @@ class VotedKernelClassifierCV(
         else:
             strategy.warn_of_limits()
             self.cv_results_ = strategy.results()
-            found, level, index = strategy.choose()
+            found, committee, index = strategy.choose()
             self._note_choice(index)
-            self.complexity_penalty_ *= found.factor
+            self.complexity_penalty_ = found.penalty_of(committee)
             self.l1_penalty_ = 0.0
             self.n_kernels_tried_ = sum(f.training.columns.n_kernels for f in strategy.found)
             self._chosen = found.estimator
             if self.refit:
-                attempt.publish(strategy.refit(found, level))
+                attempt.publish(strategy.refit(found, committee))
         progress.end()
 
     def _grid(self) -> tuple[FloatArray, FloatArray]:
