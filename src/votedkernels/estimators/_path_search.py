@@ -6,12 +6,13 @@ each kernel and each rho, and its decisions on the held-out rows are judged by t
     errors + LOGLOSS * log-loss of the vote at its best scale + SIZE * centres / rows
 
 (means over rows; smaller is better). Errors alone are few and noisy, hence the log-loss. The last
-term prefers fewer centres if all else is equal. The search ends after a few levels without an
-improvement, before it reaches the most expensive levels.
+term prefers fewer centres if all else is equal; it counts more if there are more than two classes.
+The search ends after a few levels without an improvement, before it reaches the most expensive
+levels.
 
-The model is a committee: the mean of the votes of the best settings, whatever their levels. Levels
-share most of their centres, so averaging reduces the noise of the choice and adds few support
-vectors.
+The model is a committee: the mean of the votes of the best settings, whatever their levels (with
+more than two classes, all are of the best level). Levels share most of their centres, so averaging
+reduces the noise of the choice and adds few support vectors.
 """
 
 from __future__ import annotations
@@ -41,16 +42,18 @@ MOST_CENTERS = 0.5
 CENTERS_AT_ALL = 1500
 #: How many of the best kernels are still fitted while rows join.
 KERNELS_WHILE_GROWING = 4
-#: With more than two classes, each has a problem of its own, so fitting takes a long time. After
-#: this many levels with all kernels, only this many of the best kernels are fitted.
-LEVELS_OF_ALL_KERNELS, KERNELS_OF_MANY_CLASSES = 2, 3
+#: With more than two classes, each has a problem of its own, so fitting takes a long time. The path
+#: begins at this level and ends after this many. After its first level, only this many of the best
+#: kernels are fitted, and while rows join only this many.
+FIRST_OF_MANY_CLASSES, LEVELS_OF_MANY_CLASSES = 3, 2
+KERNELS_OF_MANY_CLASSES, KERNELS_WHILE_MANY_GROW = 3, 2
 #: With a time limit, the path begins at this level: earlier ones have few centres and rarely win.
 FIRST_IN_A_HURRY = 4
 #: The search ends after this many levels without an improvement.
 PATIENCE = 3
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
-LOGLOSS, SIZE = 10.0, 0.12
+LOGLOSS, SIZE, SIZE_WITH_MANY_CLASSES = 10.0, 0.12, 0.3
 #: How much worse than the best a sparser level may be, in standard errors.
 SPARSE_ERRORS = 0.5
 SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
@@ -166,7 +169,7 @@ class PathSearch:
     def levels(self, budget: Budget) -> Iterator[Level]:
         """Yield one level after another until the search ends or time runs out."""
         best, idle = np.inf, 0
-        number = 0 if math.isinf(budget.deadline) else FIRST_IN_A_HURRY
+        number = self._first_level(in_a_hurry=math.isfinite(budget.deadline))
         growing: Setting | None = None
         kernels = list(range(self.training.columns.n_kernels))
         whole, budget = budget, budget.share(2)  # give up on a slow first level
@@ -192,17 +195,31 @@ class PathSearch:
             idle = 0 if level.criteria[0] < best else idle + 1
             best = min(best, float(level.criteria[0]))
             share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
-            if self.training.n_problems > 1 and number >= LEVELS_OF_ALL_KERNELS:
+            if self.many_classes:
                 kernels = best_kernels(level, KERNELS_OF_MANY_CLASSES)
             if growing is not None or self._ends_path(number):
                 growing = level.settings[0]
-                kernels = best_kernels(level, KERNELS_WHILE_GROWING)
+                n_kernels = KERNELS_WHILE_MANY_GROW if self.many_classes else KERNELS_WHILE_GROWING
+                kernels = best_kernels(level, n_kernels)
                 large = max(len(s.chosen) for s in self.samples) >= CENTERS_AT_ALL
                 if share > MOST_CENTERS or large or not all(s.can_grow for s in self.samples):
                     return
 
+    @property
+    def many_classes(self) -> bool:
+        """Whether there are more than two classes."""
+        return self.training.n_problems > 1
+
+    def _first_level(self, *, in_a_hurry: bool) -> int:
+        """Return the number of the first level, counted from the first column with a weight."""
+        if in_a_hurry:
+            return FIRST_IN_A_HURRY
+        return FIRST_OF_MANY_CLASSES if self.many_classes else 0
+
     def _ends_path(self, number: int) -> bool:
         """Whether the l1 path ends here: it starts to interpolate, or has enough levels."""
+        if self.many_classes and number >= FIRST_OF_MANY_CLASSES + LEVELS_OF_MANY_CLASSES:
+            return True
         terms = np.mean([sample.n_terms / len(sample.rows) for sample in self.samples])
         loss = np.mean([sample.loss for sample in self.samples])
         return bool(terms > MOST_TERMS or loss < LEAST_LOSS or number == MOST_LEVELS)
@@ -220,7 +237,8 @@ class PathSearch:
         losses = losses_of(margins_of(decisions, self.codes[self.scored]))
         weights = self.weights[self.scored]
         share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
-        criteria = losses @ weights / weights.sum() + SIZE * share
+        price = SIZE_WITH_MANY_CLASSES if self.many_classes else SIZE
+        criteria = losses @ weights / weights.sum() + price * share
         if self.by_score:
             criteria = -np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
         order = np.argsort(criteria, kind="stable")
@@ -310,13 +328,16 @@ def losses_of(margins: FloatArray) -> FloatArray:
 def choose_committee(levels: list[Level], prefer: str, n_members: int) -> list[Member]:
     """Return the best settings of all levels, best first.
 
-    If ``prefer`` is "sparse", this is a single one: the best of the sparsest level that is nearly
-    as good as the best.
+    With more than two classes, all are of the best level: the classes together have many centres,
+    and other levels would add more. If ``prefer`` is "sparse", this is a single one: the best of
+    the sparsest level that is nearly as good as the best.
     """
     criteria = np.array([level.criteria[0] for level in levels])
     best = int(criteria.argmin())
     if prefer == "best":
-        every = [(c, n, p) for n, level in enumerate(levels) for p, c in enumerate(level.criteria)]
+        many_classes = levels[best].decisions.shape[-1] > 1
+        chosen = [best] if many_classes else range(len(levels))
+        every = [(c, n, p) for n in chosen for p, c in enumerate(levels[n].criteria)]
         return [Member(level, place) for _, level, place in sorted(every)[:n_members]]
     top = levels[best].losses[0]
     allowed = top.mean() + SPARSE_ERRORS * top.std() / np.sqrt(len(top))
