@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -102,7 +102,7 @@ def _meminfo(field: str) -> int | None:
 # -- the clock -----------------------------------------------------------------------------
 
 
-def time_call(function):
+def time_call(function: Callable[..., Any]) -> tuple[Any, float]:
     """Return the result of a call and its wall time in seconds."""
     start = time.perf_counter()
     result = function()
@@ -140,12 +140,25 @@ def format_table(
     return "\n".join(lines)
 
 
-def format_markdown_table(header, rows, left=()):
+def format_markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
+) -> str:
     rule = [":--" if column in left else "--:" for column in range(len(header))]
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
 
 
-def write_report(folder, name, *, title, run, header, rows, left, lines, data):
+def write_report(
+    folder: Path,
+    name: str,
+    *,
+    title: str,
+    run: dict[str, Any],
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: Sequence[int],
+    lines: Sequence[str],
+    data: dict[str, Any],
+) -> None:
     """Write ``name.md`` for people and ``name.json`` for programs.
 
     Parameters

@@ -61,7 +61,7 @@ def measure(n_rows):
     X, y = make_waveform(n_rows, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     chunks = -(-n_rows // 8)
-    model = VotedKernelClassifier(Polynomial((1, 2, 3, 4, 5)), tol=TOL)
+    model = VotedKernelClassifier(Polynomial((1, 2, 3, 4, 5)), complexity="trace", tol=TOL)
     started, loopback = time.perf_counter(), loopback_bytes()
     training = Training.prepare(model, da.from_array(X, chunks=(chunks, -1)), y, budget=Budget())
     rounds: list[tuple[int, int]] = []

@@ -83,8 +83,8 @@ def errors_of(data, make, n_partitions):
             rows = split(data.data, data.target, seed=seed, run=run, scaling="standard")
             X, y = rows.X_train[:MOST_ROWS], rows.y_train[:MOST_ROWS]
             path = voted_kernel_path(
-                X, y, make(), complexity_penalties=PENALTIES, l1_penalties=PENALTIES, tol=1e-3,
-                time_limit=SECONDS,
+                X, y, make(), complexity_penalties=PENALTIES, l1_penalties=PENALTIES,
+                complexity="trace", tol=1e-3, time_limit=SECONDS,
             )  # fmt: skip
             held_out = np.concatenate([rows.X_validation, rows.X_test])
             labels = np.concatenate([rows.y_validation, rows.y_test])

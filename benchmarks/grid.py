@@ -66,7 +66,10 @@ def fit_svc_grid(X, y):
 
 def fit_at(X, y, complexity_penalty, l1_penalty):
     model = VotedKernelClassifier(
-        Polynomial(gamma=1.0), complexity_penalty=complexity_penalty, l1_penalty=l1_penalty
+        Polynomial(gamma=1.0),
+        complexity_penalty=complexity_penalty,
+        l1_penalty=l1_penalty,
+        complexity="trace",
     )
     return model.fit(X, y)
 
@@ -81,6 +84,7 @@ def measure(scaling, X, y):
             Polynomial(gamma=1.0),
             complexity_penalties=PENALTIES,
             l1_penalties=PENALTIES,
+            complexity="trace",
         )
 
     def one_by_one():

@@ -112,6 +112,7 @@ def vote(split, family):
         family,
         complexity_penalties=COMPLEXITY_PENALTIES,
         l1_penalties=L1_PENALTIES,
+        complexity="trace" if family.is_positive_definite else "massart",
         cv=split.cv,
         tol=TOL,
     ).fit(split.X, split.y)
@@ -194,7 +195,9 @@ def fit_all_rows(folder, name, kernels):
     family = EditDistance(SCALES, normalised=True) if kernels == "edit" else Similarity(coverage)
     VotedKernelClassifier(family).fit(X[:20] + X[-20:], np.arange(40) % 2)  # imports
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    model = VotedKernelClassifier(family, tol=TOL).set_params(**FULL_PENALTIES)
+    model = VotedKernelClassifier(family, complexity="massart", tol=TOL).set_params(
+        **FULL_PENALTIES
+    )
     _, seconds = time_call(lambda: model.fit(X, y))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {

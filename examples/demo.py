@@ -64,10 +64,10 @@ def candidates(n_features):
         ),
         (
             "vote of polynomials",
-            VotedKernelClassifier(Polynomial(degrees=tuple(range(1, 11)))),
+            VotedKernelClassifier(Polynomial(degrees=tuple(range(1, 11))), complexity="trace"),
             voted,
         ),
-        ("vote of polynomials + Gaussians", VotedKernelClassifier(both), voted),
+        ("vote of polynomials + Gaussians", VotedKernelClassifier(both, complexity="trace"), voted),
     ]
 
 
@@ -225,6 +225,7 @@ def draw_boundary(axes):
         [Polynomial(degrees=(1, 2, 3)), Gaussian(gammas=(0.3, 1.0, 3.0))],
         complexity_penalty=1e-2,
         l1_penalty=1e-2,
+        complexity="trace",
     ).fit(X, y)
     low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
     across, up = np.meshgrid(np.linspace(low[0], high[0], 200), np.linspace(low[1], high[1], 200))

@@ -23,6 +23,7 @@ from votedkernels import (
     Precomputed,
     Similarity,
     Spectrum,
+    StableRank,
 )
 from votedkernels.estimators import _ongoing_fit
 
@@ -99,7 +100,7 @@ def true_values(recorder, model, X, y, sample_weight):
     problem = recorder.seen[0][0]
     centers = problem.columns.centers
     _check_centers(model, X, alive, centers, pairwise)
-    penalties = _penalties(model, families, rows, s, centers)
+    penalties = _penalties(model, families, rows, s, centers, problem.columns)
     used = model.support_ if pairwise else model.support_vectors_
     columns = [kernel_values(f, k, rows, used, model) for f, k in members_of(model)]
     positives = [model.classes_[1]] if len(model.classes_) == 2 else model.classes_
@@ -221,33 +222,47 @@ def _check_scale(family, rows, s):
         raise Untrue(f"{name} of {family!r} is {found!r} and should be {float(asked)!r}")
 
 
-def _penalties(model, families, rows, s, centers):
+def _penalties(model, families, rows, s, centers, library):
     """Return L_k; raise if those of the library differ."""
     told = np.asarray(model.complexities_, float)
     r, start = told.copy(), 0
-    for given, family in zip(families, model.kernels_, strict=True):
+    for f, (given, family) in enumerate(zip(families, model.kernels_, strict=True)):
+        sample = library.sample(StableRank().n_rows)
+        only_with_centers = library.only_with_centers(f)
+        if only_with_centers:
+            sample = sample[0], centers
         mine = slice(start, start + family.n_kernels)
         start += family.n_kernels
         if isinstance(family, Polynomial | Gaussian):
             _check_scale(family, rows, s)
         if isinstance(model.complexity, str) and not isinstance(given, ContinuousGaussian):
             r[mine] = [
-                _complexity(model, family, k, rows, s, centers, told[mine][k])
+                _complexity(
+                    model, family, k, rows, s, centers, sample, only_with_centers, told[mine][k]
+                )
                 for k in range(family.n_kernels)
             ]
         elif not isinstance(model.complexity, str):
             r[mine] = np.asarray(model.complexity, float)[mine]
-    penalties = model.complexity_penalty * r + model.l1_penalty
+    penalties = model.complexity_penalty_ * r + model.l1_penalty_
     if not np.allclose(penalties, model.penalties_, rtol=1e-8, atol=0):
         raise Untrue(f"penalties {model.penalties_}, and should be {penalties}")
     return np.asarray(model.penalties_, np.longdouble)
 
 
-def _complexity(model, family, k, rows, s, centers, told):
-    measure = model.complexity
-    if measure == "auto":
-        measure = "trace" if family.is_positive_definite else "massart"
-    m = s.sum()
+def _complexity(model, family, k, rows, s, centers, sample, only_with_centers, told):
+    measure, m = model.complexity, s.sum()
+    if measure in ("auto", "stable-rank"):
+        values = kernel_values(family, k, *sample, model).astype(float)
+        largest = np.abs(values).max()
+        if largest == 0:
+            return 0.0
+        _, sigma, right = np.linalg.svd(values / largest, full_matrices=False)
+        kappa_squared = largest
+        if not only_with_centers:
+            kappa_squared *= np.diagonal((right.T * sigma) @ right).max()
+        rank = sigma.sum() ** 2 / (sigma**2).sum()
+        return float(kappa_squared * np.sqrt(rank / m))
     if measure == "massart":
         squares = s @ kernel_values(family, k, rows, centers, model) ** 2
         return float(np.sqrt(squares.max() * 2 * np.log(2 * squares.shape[0])) / m)
@@ -354,11 +369,11 @@ def _bound_of_continuum(model, solution, u, rows, signs, centers):
             start += 1
     knots = solution.columns.families[-1].knots_
     gammas = np.union1d(np.geomspace(knots[0], knots[-1], WIDTHS), family.gammas_)
-    if model.complexity_penalty == 0:
-        penalties = np.full(len(gammas), model.l1_penalty)
+    if model.complexity_penalty_ == 0:
+        penalties = np.full(len(gammas), model.l1_penalty_)
     else:  # trace: sum of a diagonal of ones
         r = model.complexities_[-1]
-        penalties = np.full(len(gammas), model.complexity_penalty * r + model.l1_penalty)
+        penalties = np.full(len(gammas), model.complexity_penalty_ * r + model.l1_penalty_)
     for gamma, penalty in zip(gammas, penalties, strict=True):
         K = np.exp(-np.longdouble(gamma) * np.longdouble(family.unit_) * distance)
         worst = max(worst, np.abs((u * signs) @ K).max() / penalty)

@@ -169,7 +169,7 @@ def _options(rng, kind, kernels, X, y):
         options["solver"] = "coordinate-descent"
         options["centers"] = None
     if kind == "continuous":
-        options["complexity"], options["tol"] = "auto", 1e-4
+        options["complexity"], options["tol"] = "trace", 1e-4
         options["solver"] = "column-generation"
     return options
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -135,6 +136,17 @@ def test_kernels_are_named_in_few_words(call, train, tmp_path, specs, names):
     found = [kernel["name"] for kernel in read_summary(path)["kernels"]]
     assert len(found) == {"polynomial:2,4": 2, "polynomial:1-2": 3, "all": 17}[specs[0]]
     assert names is None or found == names
+
+
+def test_default_penalties_are_shown_by_their_word(call, train, tmp_path):
+    path = tmp_path / "m.safetensors"
+    assert call("fit", train, "--target", "class", "--drop", "id", "--model", path)[0] == 0
+    code, out, _ = call("inspect", path)
+    assert code == 0
+    assert re.search(r"complexity penalty +auto", out)
+    assert re.search(r"l1 penalty +auto", out)
+    assert re.search(r"l2 penalty +0", out)
+    assert call("fit", "--help")[1].count("[default: auto]") == 2
 
 
 def test_fit_can_choose_the_penalties(call, train, tmp_path):

@@ -125,18 +125,17 @@ def test_names_and_objects_ask_for_the_same(X):
         )
 
 
-def test_auto_is_trace_where_declared_positive_definite_else_massart(X):
+def test_auto_is_stable_rank_for_all_families(X):
     families = [Polynomial((1,)), Polynomial((1,), coef0=-1.0), Gaussian((1.0,)), times(1.0)]
     families.append(Similarity(lambda A, B: A @ B.T))
     gram, s = make_gram(families, X), np.ones(25)
-    trace_or_massart = ["trace", "massart", "trace", "trace", "massart"]
-    expected = measure_complexities(trace_or_massart, gram, s)
+    expected = measure_complexities("stable-rank", gram, s)
     np.testing.assert_array_equal(measure_complexities("auto", gram, s), expected)
 
 
 def test_declared_precomputed_kernel_is_measured_by_its_trace(X):
     K, y = X @ X.T, np.where(X[:, 0] > 0, 1, 0)
-    model = VotedKernelClassifier(Precomputed(positive_definite=True)).fit(K, y)
+    model = VotedKernelClassifier(Precomputed(positive_definite=True), complexity="trace").fit(K, y)
     kappa = math.sqrt(K.diagonal().max())
     expected = kappa * math.sqrt(np.trace(K)) / 25
     assert model.complexities_[0] == pytest.approx(expected, rel=1e-13)

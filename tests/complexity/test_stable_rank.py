@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from votedkernels import Gaussian, Polynomial, Similarity, StableRank, VotedKernelClassifier
+from votedkernels import (
+    Gaussian,
+    Polynomial,
+    Precomputed,
+    Similarity,
+    StableRank,
+    VotedKernelClassifier,
+)
 from votedkernels.complexity.stable_rank import scale_and_rank
 from votedkernels.datasets import make_waveform
 from votedkernels.kernels import LocalColumns
@@ -89,3 +96,45 @@ def test_bad_parameters_are_named(parameters, message):
     X, y = make_waveform(30, random_state=0)
     with pytest.raises(ValueError, match=message):
         VotedKernelClassifier(complexity=StableRank(**parameters)).fit(X, y)
+
+
+def test_a_negative_diagonal_contradicts_a_declaration():
+    def kernel(A, B):
+        return -(A @ B.T)
+
+    X, y = make_waveform(30, random_state=0)
+    declared = Similarity(kernel, positive_definite=True)
+    with pytest.raises(ValueError, match=r"kernel is declared positive definite but K\(x, x\) = -"):
+        VotedKernelClassifier(declared).fit(X, y)
+    assert VotedKernelClassifier(Similarity(kernel)).fit(X, y).stop_reason_ == "optimal"
+
+
+def test_the_draw_spans_matrices_and_strings_whose_order_is_not_random():
+    """The first 256 rows here are all alike; rows at equal distances are not."""
+    x = np.concatenate([np.linspace(0.0, 0.1, 300), 100.0 * np.arange(1, 301)])
+    prices = []
+    for order in (np.arange(600), np.random.default_rng(0).permutation(600)):
+        K = np.exp(-((x[order, None] - x[order]) ** 2))
+        family = Precomputed(positive_definite=True).fit(K, np.ones(600))
+        columns = LocalColumns([family], K, np.arange(600), itself=np.arange(600))
+        prices.append(StableRank().measure(columns, 0, np.ones(600))[0])
+    assert prices[0] == pytest.approx(prices[1], rel=0.2)
+    words = [f"a{i:03d}" for i in range(300)] + [f"z{i:03d}" * 9 for i in range(300)]
+    family = Similarity(lambda A, B: np.array([[float(a[0] == b[0]) for b in B] for a in A]))
+    columns = LocalColumns([family.fit(words, np.ones(600))], words, words)
+    assert sum(word[0] == "z" for word in columns.sample(256)[0]) == 128
+
+
+def test_costly_values_are_computed_only_once():
+    X, y = make_waveform(80, random_state=0)
+    n_values = {}
+    for setting in ({}, {"complexity": [1.0], "complexity_penalty": 1e-2, "l1_penalty": 0.0}):
+        seen = []
+
+        def kernel(A, B, seen=seen):
+            seen.append(len(A) * len(B))
+            return np.exp(-0.05 * ((A[:, None] - B[None]) ** 2).sum(-1))
+
+        VotedKernelClassifier(Similarity(kernel), **setting).fit(X, y)
+        n_values[len(setting)] = sum(seen)
+    assert n_values[0] == n_values[3]

@@ -92,6 +92,8 @@ def model_of(kernels=None, **options):
         {"complexity": "dimension", "complexity_penalty": 1e-4},
         {"complexity": [0.5, 1.0, 3.0]},
         {"class_weight": {-1: 2.0}},
+        {"complexity_penalty": "auto", "l1_penalty": "auto"},
+        {"kernels": Polynomial((1, 2), coef0=-1.0)},
     ],
     ids=str,
 )
@@ -445,7 +447,6 @@ class TestBadInput:
             ({"solver": "lp"}, "solver='column-generation'"),
             ({"solver": "coordinate-descent", "l2_penalty": 0.1}, "l2_penalty=0"),
             ({"complexity": "massart"}, "'massart' of Polynomial needs all pairs"),
-            ({"kernels": Polynomial((1, 2), coef0=-1.0)}, "'auto' of Polynomial needs all pairs"),
             ({"complexity": Local(0.1, filter=True)}, "Local.filter=True. of Polynomial needs all"),
             ({"centers": 0}, "at least 1"),
         ],

@@ -437,7 +437,10 @@ def test_clones_share_nothing():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"complexity_penalty": -1.0}, "complexity_penalty must be a finite number >= 0, got -1.0"),
+        (
+            {"complexity_penalty": -1.0},
+            "complexity_penalty must be a finite number >= 0 or .auto., got -1.0",
+        ),
         ({"l1_penalty": np.nan}, "l1_penalty must be a finite number >= 0"),
         ({"l1_penalty": "small"}, "l1_penalty must be a finite number"),
         ({"tol": -1e-3}, "tol must be"),

@@ -16,7 +16,7 @@ from votedkernels import (
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators._fold_scores import FOLDS_OF_REFIT, Schedule
 from votedkernels.exceptions import FitLimitError
-from votedkernels.solvers.grid import DEFAULT_PENALTIES, USUAL_PAIR, walk, walk_outwards
+from votedkernels.solvers.grid import DEFAULT_PENALTIES, walk, walk_outwards
 
 GRID = {"complexity_penalties": DEFAULT_PENALTIES, "l1_penalties": DEFAULT_PENALTIES}
 
@@ -139,11 +139,6 @@ def test_a_limit_that_is_not_reached_changes_nothing(noisy):
 
 
 # -- the order and the schedule ------------------------------------------------------------
-
-
-def test_the_usual_pair_is_the_default_of_the_classifier():
-    model = VotedKernelClassifier()
-    assert (model.complexity_penalty, model.l1_penalty) == USUAL_PAIR
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def load(name, n_rows):
 
 
 def make_problem(X, y, family, **params):
+    params = {"complexity_penalty": 1e-2, "complexity": "trace", "l1_penalty": 3e-3} | params
     model = VotedKernelClassifier(family, **params)
     training = Training.prepare(model, X, y, budget=Budget())
     return training.problems(model.complexity_penalty, model.l1_penalty)[0]
@@ -251,7 +252,7 @@ def test_grid_search_chooses_its_range(sample):
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_iter": 7}, {"time_limit": 0.05}])
 def test_what_is_proved_early_is_true(limit, sample):
     X, y = sample
-    params = {"l1_penalty": 1e-3}
+    params = {"complexity_penalty": 1e-2, "complexity": "trace", "l1_penalty": 1e-3}
     full = VotedKernelClassifier(ContinuousGaussian(LOW, HIGH), **params).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

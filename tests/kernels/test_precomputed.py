@@ -94,7 +94,7 @@ def test_values_whose_squares_overflow_are_an_error(size):
     K, y = scaled_matrix(size)
     message = r"complexity of kernel precomputed overflows.*reach 1e\+\d+.*Scale X or the kernel"
     with pytest.raises(ValueError, match=message):
-        VotedKernelClassifier(Precomputed()).fit(K, y)
+        VotedKernelClassifier(Precomputed(), complexity="massart").fit(K, y)
 
 
 @pytest.mark.parametrize("complexity", ["trace", [1.0]])
@@ -124,4 +124,4 @@ def test_a_function_whose_squares_overflow_is_named():
         return 1e200 * (A @ B.T)
 
     with pytest.raises(ValueError, match="complexity of kernel enormous overflows"):
-        VotedKernelClassifier(Similarity(enormous)).fit(X, y)
+        VotedKernelClassifier(Similarity(enormous), complexity="massart").fit(X, y)

@@ -68,7 +68,8 @@ def labels(X, names=("no", "yes")):
 
 def fitted(kernels=None, *, names=("no", "yes"), shift=0.0, **options):
     X = rows(90, seed=1, shift=shift)
-    return VotedKernelClassifier(kernels, **options).fit(X, labels(X, names))
+    usual = {"complexity_penalty": 1e-2, "l1_penalty": 3e-3, "complexity": "trace"}
+    return VotedKernelClassifier(kernels, **(usual | options)).fit(X, labels(X, names))
 
 
 @cache

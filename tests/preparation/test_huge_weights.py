@@ -123,11 +123,25 @@ def test_only_the_ratio_of_class_weights_counts(class_weight, sample_weight, dat
     small = (
         "balanced" if class_weight == "balanced" else {0: 1.0, 1: class_weight[1] / class_weight[0]}
     )
-    options = {"complexity": [0.1, 0.1, 0.1, 0.1]}
+    options = {"complexity": [0.1] * 4, "complexity_penalty": 1e-2, "l1_penalty": 3e-3}
     huge = VotedKernelClassifier(KERNELS, class_weight=class_weight, **options).fit(X, y, s)
     plain = VotedKernelClassifier(KERNELS, class_weight=small, **options).fit(X, y)
     assert huge.objective_ == pytest.approx(plain.objective_, rel=1e-6)
     assert huge.stop_reason_ == "optimal"
+
+
+@pytest.mark.parametrize("relaxation", [None, "auto"])
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_default_penalties_stay_solvable(size, relaxation, data):
+    X, y = data
+    model = VotedKernelClassifier(KERNELS, relaxation=relaxation)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.filterwarnings("ignore", "sample_weight sums")
+        model.fit(X, y, np.full(len(y), size))
+    assert 1e-9 < model.penalties_.min() < 1e-1
+    assert model.stop_reason_ == "optimal"
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_a_search_with_huge_weights(data):

@@ -35,14 +35,27 @@ class Case:
     y: np.ndarray
     sample_weight: Any
     kernels: Any
+    #: A measure, numbers, or "formula": trace for positive definite families, massart for others.
     complexity: Any
     complexity_penalty: float
     l1_penalty: float
     fit_intercept: bool
 
+    @property
+    def families(self):
+        families = self.kernels if isinstance(self.kernels, list) else [self.kernels]
+        return [entry[1] if isinstance(entry, tuple) else entry for entry in families]
+
+    @property
+    def measures(self):
+        if self.complexity == "formula":
+            definite = [isinstance(family, Polynomial | Gaussian) for family in self.families]
+            return ["trace" if is_definite else "massart" for is_definite in definite]
+        return [self.complexity] * len(self.families)
+
     def classifier(self, **changes):
         parameters = {
-            "complexity": self.complexity,
+            "complexity": self.measures if self.complexity == "formula" else self.complexity,
             "complexity_penalty": self.complexity_penalty,
             "l1_penalty": self.l1_penalty,
             "fit_intercept": self.fit_intercept,
@@ -55,20 +68,14 @@ class Case:
         s = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
         alive = s > 0
         s, X = s[alive], self.X[alive]
-        families = self.kernels if isinstance(self.kernels, list) else [self.kernels]
-        families = [entry[1] if isinstance(entry, tuple) else entry for entry in families]
         points = X
-        if isinstance(families[0], Precomputed):
+        if isinstance(self.families[0], Precomputed):
             X = X[:, alive]
             points = X.T
         n_centers = len(np.unique(points, axis=0))
         matrices, complexities = [], []
-        for family in families:
+        for family, measure in zip(self.families, self.measures, strict=True):
             members = plain_kernels(family, X, s)
-            positive_definite = isinstance(family, Polynomial | Gaussian)
-            measure = self.complexity
-            if isinstance(measure, str) and measure == "auto":
-                measure = "trace" if positive_definite else "massart"
             matrices += members
             complexities += [plain_complexity(measure, K, s, n_centers) for K in members]
         if not isinstance(self.complexity, str):
@@ -119,7 +126,7 @@ def draw_case(seed):
     if isinstance(kernels, Precomputed):
         X = _kernel_matrix(rng, X, equal_columns=degenerate)
     weights = _weights(rng, y)
-    complexity: str | tuple[float, ...] = "auto"
+    complexity: str | tuple[float, ...] = "formula"
     if rng.random() < 0.15:
         complexity = "massart"
     elif rng.random() < 0.1 and not isinstance(kernels, list):

@@ -72,6 +72,8 @@ def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
     return table
 
 
-def number(value: float | None) -> str:
-    """Return a number with six digits, or a dash for None."""
+def number(value: float | str | None) -> str:
+    """Return a number with six digits, a word as it is, or a dash for None."""
+    if isinstance(value, str):
+        return value
     return "-" if value is None else f"{value:.6g}"

@@ -37,7 +37,7 @@ from ..kernels.base import FloatArray, KernelFamily
 from ..kernels.columns import Columns
 from .base import ComplexityMeasure
 from .empirical import Empirical
-from .formulas import Auto, Dimension, Massart, Trace
+from .formulas import Dimension, Massart, Trace
 from .local import Local
 from .stable_rank import StableRank
 
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 MEASURES: dict[str, type[ComplexityMeasure]] = {
-    "auto": Auto,
+    "auto": StableRank,
     "stable-rank": StableRank,
     "trace": Trace,
     "dimension": Dimension,

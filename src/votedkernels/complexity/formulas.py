@@ -45,12 +45,3 @@ class Massart(ComplexityMeasure):
         largest = columns.at_hand().squares(weights, f).max(axis=1)
         factor = np.sqrt(2 * np.log(2 * columns.n_centers)) / weights.sum()
         return np.asarray(np.sqrt(largest) * factor / root)
-
-
-class Auto(ComplexityMeasure):
-    """Trace for families that are declared positive definite, Massart for others."""
-
-    def measure(self, columns: Columns, f: int, sample_weight: FloatArray) -> FloatArray:
-        """Return the complexities by the measure that suits the family."""
-        chosen = Trace() if columns.families[f].is_positive_definite else Massart()
-        return chosen.measure(columns, f, sample_weight)

@@ -15,10 +15,13 @@ square root of a dimension, as in the paper's Lemma 2, but with the stable rank 
 dimension of feature space. A larger power makes rich kernels more expensive and keeps narrow ones
 from memorising; the default search of `VotedKernelClassifierCV` uses power 2. If the kernel is not
 positive definite, the singular values sigma_j of its matrix A replace mu_j, and kappa_k^2 is the
-largest diagonal entry of (A^T A)^(1/2). For positive definite kernels, both definitions agree.
+largest diagonal entry of (A^T A)^(1/2). For positive definite kernels, both definitions agree. If
+you give both a function and centres, which may be other objects than the rows, A is the matrix of
+rows and centres, and kappa_k^2 is its largest absolute value.
 
-The rows are the first ``n_rows`` in the order of the sample, which is a fair draw that depends only
-on their content. Their number is part of the definition, since s_k <= n_rows.
+The rank is measured on ``n_rows`` rows. For a table, the draw depends only on the content of the
+rows. Strings are in alphabetical order, matrices and other objects in the order given; of these,
+rows at equal distances are taken. Their number is part of the definition, since s_k <= n_rows.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from scipy import linalg
 
 from ..kernels.base import FloatArray, in_moderate_units
 from ..kernels.columns import Columns
-from .base import ComplexityMeasure
+from .base import ComplexityMeasure, require_positive
 
 
 class StableRank(ComplexityMeasure):
@@ -52,15 +55,18 @@ class StableRank(ComplexityMeasure):
         """Return kappa_k^2 sqrt(s_k^power / m) for each member of family number ``f``."""
         self._check()
         family = columns.families[f]
-        rows, itself = columns.sample(int(self.n_rows))
-        base = family.base(rows, itself)
+        base = columns.base_of_sample(f, int(self.n_rows))
         weights, root = in_moderate_units(sample_weight)
         size = float(np.sqrt(weights.sum())) * float(root)
-        out = []
+        definite, square = family.is_positive_definite, not columns.only_with_centers(f)
+        out, smallest = [], []
         for values in family.members(base):
             columns.budget.check_time()
-            kappa_squared, rank = scale_and_rank(values, definite=family.is_positive_definite)
+            smallest.append(np.diagonal(values).min())
+            kappa_squared, rank = scale_and_rank(values, definite=definite, square=square)
             out.append(kappa_squared * rank ** (self.power / 2) / size)
+        if definite:
+            require_positive(np.array(smallest), family)
         return np.array(out)
 
     def _check(self) -> None:
@@ -70,8 +76,13 @@ class StableRank(ComplexityMeasure):
             raise ValueError(f"n_rows must be an integer >= 2, got {self.n_rows!r}.")
 
 
-def scale_and_rank(values: FloatArray, *, definite: bool) -> tuple[float, float]:
-    """Return kappa^2 and the stable rank of a square matrix of kernel values."""
+def scale_and_rank(
+    values: FloatArray, *, definite: bool, square: bool = True
+) -> tuple[float, float]:
+    """Return kappa^2 and the stable rank of a matrix of kernel values.
+
+    Unless it is ``square``, with the same points as rows and columns, kappa^2 is its largest value.
+    """
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0:
         return 0.0, 1.0
@@ -82,6 +93,6 @@ def scale_and_rank(values: FloatArray, *, definite: bool) -> tuple[float, float]
         kappa_squared, total = float(diagonal.max()), float(diagonal.sum())
     else:
         _, sigma, right = linalg.svd(values, full_matrices=False)
-        kappa_squared = float((sigma @ right**2).max())
+        kappa_squared = float((sigma @ right**2).max()) if square else 1.0
         total = float(sigma.sum())
     return largest * kappa_squared, max(1.0, total**2 / squares)

@@ -10,9 +10,9 @@ from ..exceptions import SolverInterrupted
 from ..preparation.training import Training
 from ..problem import Solution
 from ..solvers import Incumbent, Round, solve_problem
-from ._fitted_attributes import check_limits, describe_solutions, warn_user
+from ._fitted_attributes import PENALTIES, check_limits, describe_solutions, warn_user
 from ._progress import FitProgress
-from ._relaxed_fit import AUTO, describe_relaxed
+from ._relaxed_fit import ROWS_TIMES_RHO, describe_relaxed
 
 
 class OngoingFit:
@@ -35,9 +35,9 @@ class OngoingFit:
     ) -> None:
         self.estimator = estimator
         self.training = training
-        self.problems = training.problems(
-            estimator.complexity_penalty, estimator.l1_penalty, estimator.l2_penalty
-        )
+        penalties = training.penalties_of(estimator)
+        self.penalties = dict(zip(PENALTIES, penalties, strict=True))
+        self.problems = training.problems(*penalties, estimator.l2_penalty)
         self.solutions = [Incumbent(p).solution(0, "interrupted") for p in self.problems]
         self.progress = progress(len(self.problems))
 
@@ -50,9 +50,9 @@ class OngoingFit:
         """Return the fitted attributes of the solutions so far."""
         relaxation = self.estimator.relaxation
         if relaxation is None:
-            return describe_solutions(self.training, self.problems, self.solutions)
-        rho = AUTO if isinstance(relaxation, str) else float(relaxation)
-        return describe_relaxed(
+            return self._described(self.solutions)
+        rho = ROWS_TIMES_RHO / self.training.m if relaxation == "auto" else float(relaxation)
+        return self.penalties | describe_relaxed(
             self.training, self.problems, self.solutions, rho, self.estimator.tol
         )
 
@@ -87,9 +87,12 @@ class OngoingFit:
 
         def attributes(state: Round) -> dict[str, Any]:
             known = [*self.solutions[:number], state.solution, *self.solutions[number + 1 :]]
-            return describe_solutions(self.training, self.problems, known)
+            return self._described(known)
 
         return attributes
+
+    def _described(self, solutions: list[Solution]) -> dict[str, Any]:
+        return self.penalties | describe_solutions(self.training, self.problems, solutions)
 
     def _solve_one(
         self, number: int, n_left: int, on_round: Callable[[Round], bool] | None = None

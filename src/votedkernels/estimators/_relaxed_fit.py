@@ -14,8 +14,8 @@ from ..solvers.relaxation import ChosenColumns
 from ._fitted_attributes import describe_solutions, on_common_widths
 from ._voting import ATTRIBUTE_OF, attributes_of
 
-#: Rho of ``relaxation="auto"``.
-AUTO = 1e-4
+#: With ``relaxation="auto"``, rho is this divided by the number of rows. For SVC, that is C = 10.
+ROWS_TIMES_RHO = 0.1
 #: For warm starts, rho falls to its value in steps of this factor.
 STEP = 10.0
 LARGEST = 1e-1

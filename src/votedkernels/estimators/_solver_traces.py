@@ -37,7 +37,7 @@ def trace_solvers(
         started = time.perf_counter()
         budget = Budget(started + limit)
         training = Training.prepare(estimator, X, y, sample_weight, budget=budget)
-        problems = training.problems(estimator.complexity_penalty, estimator.l1_penalty)
+        problems = training.problems(*training.penalties_of(estimator))
         prepared = time.perf_counter() - started
         if prepared < limit:
             warm_up(problems[0], estimator.tol)

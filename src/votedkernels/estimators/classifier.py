@@ -36,11 +36,14 @@ class VotedKernelClassifier(
     ----------
     kernels : KernelFamily, list of them, or list of (name, KernelFamily), default=None
         The kernel families. None means ``[Polynomial((1, 2, 3)), Gaussian()]``.
-    complexity_penalty : float, default=1e-2
-        Lambda, the penalty on kernel complexity.
-    l1_penalty : float, default=3e-3
-        Beta, the penalty that all weights share. With ``complexity_penalty=0`` and one kernel,
-        this is the norm-1 SVM.
+    complexity_penalty : float or "auto", default="auto"
+        Lambda, the penalty on kernel complexity. ``"auto"`` depends on the numbers of rows and
+        columns: the cheapest kernel costs 0.003 sqrt(log(n_columns) / n_rows) times its largest
+        value.
+    l1_penalty : float or "auto", default="auto"
+        Beta, the penalty that all weights share. ``"auto"`` is 0, unless a kernel would then have
+        no penalty, as with ``complexity_penalty=0``. With that and one kernel, the model is the
+        norm-1 SVM.
     l2_penalty : float, default=0.0
         Rho, the penalty on squared norms in the kernels' own spaces. It adds
         ``rho/2 sum_k a_k^T K_k a_k`` to F, as in a support vector machine (the hybrid norm).
@@ -51,13 +54,13 @@ class VotedKernelClassifier(
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
         (rho) on the squared norms in the kernels' own spaces. Several classes share all terms.
-        ``"auto"`` is 1e-4. The relaxed vote has the same number of terms, and an intercept of its
-        own. None keeps the l1 vote, as in the paper.
+        ``"auto"`` is 0.1 divided by the number of rows. The relaxed vote has the same number of
+        terms, and an intercept of its own. None keeps the l1 vote, as in the paper.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
-        ``"massart"``, or an object such as ``Local(radius=0.1)``. ``"auto"`` means trace for
-        families that declare themselves positive definite, and massart for all others. An
-        array holds the numbers r_k themselves; a list holds one measure per family.
+        ``"massart"``, ``"stable-rank"``, or an object such as ``Local(radius=0.1)``. ``"auto"``
+        is stable rank, which makes narrow Gaussians cost more than wide ones. An array holds the
+        numbers r_k themselves; a list holds one measure per family.
     centers : int, array or list, default=None
         The points c_j: None for all training rows, an int for the number of training rows to
         draw, or your own points.
@@ -108,6 +111,8 @@ class VotedKernelClassifier(
         ``objective_`` is that of f = 0.
     kernels_ : list of KernelFamily
         The fitted families.
+    complexity_penalty_, l1_penalty_ : float
+        Lambda and beta as numbers.
     kernel_names_, complexities_, penalties_ : per kernel: name, r_k and lambda r_k + beta
     complexity_errors_ : array of shape (n_kernels,)
         Standard errors of the complexities, for measures that estimate them (``"empirical"``,
@@ -149,8 +154,8 @@ class VotedKernelClassifier(
         self,
         kernels: Any = None,
         *,
-        complexity_penalty: float = 1e-2,
-        l1_penalty: float = 3e-3,
+        complexity_penalty: float | str = "auto",
+        l1_penalty: float | str = "auto",
         l2_penalty: float = 0.0,
         relaxation: float | str | None = None,
         complexity: Any = "auto",

@@ -269,7 +269,10 @@ class VotedKernelClassifierCV(
         if not strategy.found:
             model = strategy.fit_plain()
             attempt.publish(fitted_attributes(model))
-            self.complexity_penalty_, self.l1_penalty_ = model.complexity_penalty, model.l1_penalty
+            self.complexity_penalty_, self.l1_penalty_ = (
+                model.complexity_penalty_,
+                model.l1_penalty_,
+            )
             self.best_score_, self.best_params_, self.cv_results_ = math.nan, {}, {}
             self.best_index_, self._chosen = 0, model
         else:

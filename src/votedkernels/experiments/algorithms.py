@@ -81,7 +81,11 @@ def run_l1_svm(split: Split, family: str) -> Outcomes:
 
 
 def run_path(
-    split: Split, kernels: Any, *, complexity_penalties: tuple[float, ...], complexity: str = "auto"
+    split: Split,
+    kernels: Any,
+    *,
+    complexity_penalties: tuple[float, ...],
+    complexity: str = "trace",
 ) -> Outcomes:
     """Run a whole grid of penalties, each fit starting from the last."""
     started = time.perf_counter()

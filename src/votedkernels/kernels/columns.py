@@ -185,6 +185,24 @@ class Columns(ABC):
         """
         return self.points(self.distinct_rows()[0][:n])
 
+    def base_of_sample(self, f: int, n: int) -> FloatArray:
+        """Return the base of family f on a fair draw of up to n rows, each with each.
+
+        If `only_with_centers`, it is that of the draw with up to n centres.
+        """
+        self.budget.check_time()
+        return self.families[f].base(*self.sample(n))
+
+    def only_with_centers(self, f: int) -> bool:
+        """Whether values of family f may exist only for rows and centres, not for two rows.
+
+        This is so if a user gives both the function and the centres, which may be other objects.
+        """
+        family = self.families[f]
+        return (
+            self.outside is not None and family.accepts_objects and not family.is_positive_definite
+        )
+
     # -- variants of these columns -----------------------------------------------------
 
     def within(self, budget: Budget) -> Self:

@@ -19,6 +19,7 @@ import numpy as np
 from .._system.budget import Budget
 from .base import FloatArray, IntArray, KernelFamily, Rows, count_rows, take_rows
 from .columns import Columns, blocks
+from .families import are_precomputed
 
 Result = TypeVar("Result")
 
@@ -47,6 +48,7 @@ class LocalColumns(Columns):
     X : rows, in the form that the families need
     centers : centres, in the same form (column numbers for a precomputed kernel)
     itself : the rows in the form of centres; X by default
+    center_of : the number of the centre at each row; None if it is unknown, or not every row is one
     outside : as for `Columns`
     for_bases : int
         Bytes that stored bases may use.
@@ -61,6 +63,7 @@ class LocalColumns(Columns):
         centers: Rows,
         *,
         itself: Rows | None = None,
+        center_of: IntArray | None = None,
         outside: tuple[Rows, Rows] | None = None,
         for_bases: int = DEFAULT_MEMORY,
         budget: Budget = Budget(),  # noqa: B008 - immutable
@@ -71,6 +74,7 @@ class LocalColumns(Columns):
         self.X = X
         self.centers = centers
         self.itself = X if itself is None else itself
+        self._center_of = center_of
         for family in self.families:
             family.check_range(X, centers)
         self._bases = self._cached_bases(for_bases)
@@ -157,6 +161,32 @@ class LocalColumns(Columns):
         """Return some rows, as rows and as centres."""
         return take_rows(self.X, rows), take_rows(self.itself, rows)
 
+    def sample(self, n: int) -> tuple[Rows, Rows]:
+        """Return n rows: the first ones of a table, whose order is that of hashes.
+
+        Strings are in alphabetical order, and kernel matrices in the user's. Of these, rows at
+        equal distances are returned.
+        """
+        rows = self._draw(n)
+        return take_rows(self.X, rows), take_rows(self.itself, rows)
+
+    def base_of_sample(self, f: int, n: int) -> FloatArray:
+        """Return the base of family f on `sample`; costly values are not computed again."""
+        rows = self._draw(n)
+        if self.only_with_centers(f):
+            self.budget.check_time()
+            return self.base(f, rows, evenly(self.n_centers, n))
+        if self._bases[f] is None or self._center_of is None or not self.families[f].is_costly:
+            return super().base_of_sample(f, n)
+        return self.base(f, rows, self._center_of[rows])
+
+    def _draw(self, n: int) -> IntArray:
+        """Return the indices of the rows of `sample`."""
+        is_hashed = not isinstance(self.X, list) and self.X.ndim == 2
+        if is_hashed and not are_precomputed(self.families):
+            return np.arange(min(n, self.n_rows))
+        return evenly(self.n_rows, n)
+
     def at_hand(self) -> LocalColumns:
         """Return these columns, which are already in this process."""
         return self
@@ -166,6 +196,7 @@ class LocalColumns(Columns):
         part = copy(self)
         part.X, part.centers = take_rows(self.X, rows), take_rows(self.centers, centers)
         part.itself = take_rows(self.itself, rows)
+        part._center_of = None  # noqa: SLF001 - a copy of itself
         part.n_rows, part.n_centers = len(rows), len(centers)
         part._bases = [  # noqa: SLF001 - a copy of itself
             None if base is None else base[np.ix_(rows, centers)] for base in self._bases
@@ -360,6 +391,11 @@ class LocalColumns(Columns):
             else:
                 bases.append(base)
         return bases
+
+
+def evenly(total: int, n: int) -> IntArray:
+    """Return up to n indices below ``total``, at equal distances."""
+    return np.linspace(0, total - 1, min(n, total)).round().astype(np.intp)
 
 
 @cache

@@ -23,7 +23,7 @@ class Precomputed(KernelFamily):
     ----------
     positive_definite : bool, default=False
         Declare that the kernel is positive definite. The trace complexity is then allowed, and
-        ``complexity="auto"`` chooses it.
+        stable rank needs no singular values.
     """
 
     is_precomputed = True

@@ -26,7 +26,7 @@ class Similarity(KernelFamily):
         Name in tables and messages; by default the name of the function.
     positive_definite : bool, default=False
         Declare that the function is a positive definite kernel. The trace complexity is then
-        allowed, and ``complexity="auto"`` chooses it.
+        allowed, and stable rank needs no singular values.
     bound : float, default=None
         Declare that no value exceeds this number in absolute value. A value that does raises an
         error.

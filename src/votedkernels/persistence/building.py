@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from ..estimators._fitted_attributes import PER_KERNEL, PER_PROBLEM, TOTALS
+from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, TOTALS
 from ..estimators._voting import attributes_of
 from ..estimators.classifier import VotedKernelClassifier
 from ..exceptions import ModelFileError
@@ -74,6 +74,7 @@ def _build_classifier(
         "kernel_names_": [name for family in families for name in family.names_],
         **attributes_of(vote),
         **_read_numbers(header),
+        **_read_penalties(header, model),
         **features,
     }
     for name, value in attributes.items():
@@ -152,6 +153,16 @@ def _read_numbers(header: Record) -> dict[str, Any]:
     if not header.is_none("n_kernels_tried"):
         numbers["n_kernels_tried_"] = header.count("n_kernels_tried", at_least=1)
     return numbers
+
+
+def _read_penalties(header: Record, model: VotedKernelClassifier) -> dict[str, float]:
+    """Return lambda and beta. In older files, only the parameters hold them, as numbers."""
+    totals, penalties = header.record("totals"), {}
+    for key in PENALTIES:
+        given = getattr(model, key.rstrip("_"))
+        is_known = key not in totals.value and not isinstance(given, str)
+        penalties[key] = float(given) if is_known else totals.number(key)
+    return penalties
 
 
 def _build_pipeline(

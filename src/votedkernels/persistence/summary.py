@@ -32,7 +32,8 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
         ``n_features``, ``feature_names``, ``scaling``, ``kernels`` (one dict per kernel:
         ``name``, ``family``, ``complexity``, ``penalty`` and ``mass``), ``n_support``, ``n_terms``,
         ``complexity_penalty``, ``l1_penalty``, ``l2_penalty``, ``objective``, ``dual_bound``,
-        ``dual_gap``, ``n_iter``, ``stop_reason``. Numbers that are not finite are None.
+        ``dual_gap``, ``n_iter``, ``stop_reason``. The first two penalties may be
+        ``"auto"``. Numbers that are not finite are None.
 
     Raises
     ------
@@ -90,8 +91,10 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _penalty(parameters: Record, key: str) -> float:
+def _penalty(parameters: Record, key: str) -> float | str:
     value: Any = parameters.value.get(key)
+    if value == "auto" and key != "l2_penalty":
+        return "auto"
     if type(value) not in (int, float):
         raise parameters.wrong(key, "a number")
     return float(value)

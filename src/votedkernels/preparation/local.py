@@ -56,6 +56,7 @@ def place_locally(
         rows,
         centers,
         itself=sample.rows if precomputed else None,
+        center_of=sample.center_of if estimator.centers is None else None,
         outside=find_outside(estimator, X, sample, families, centers),
         for_bases=for_bases,
         budget=budget,

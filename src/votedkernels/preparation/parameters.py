@@ -25,3 +25,10 @@ class Parameters(Protocol):
     n_jobs: int | None
     random_state: object
     n_features_in_: int
+
+
+class Penalties(Protocol):
+    """An estimator with the penalties of our classifier."""
+
+    complexity_penalty: float | str
+    l1_penalty: float | str

@@ -14,7 +14,7 @@ import numpy as np
 from .._system.budget import Budget
 from ..complexity import are_numbers, measures_by_family
 from ..complexity.base import ComplexityMeasure
-from ..complexity.formulas import Auto, Dimension, Trace
+from ..complexity.formulas import Dimension, Trace
 from ..complexity.local import Local
 from ..complexity.stable_rank import StableRank
 from ..distributed.columns import DaskColumns
@@ -32,7 +32,7 @@ from .placement import Placement
 from .validation import validate_centers, validate_labels, validate_weights
 
 FAMILIES = (Polynomial, Gaussian)
-MEASURES = (Auto, StableRank, Local, Trace, Dimension)
+MEASURES = (StableRank, Local, Trace, Dimension)
 
 
 def place_remotely(
@@ -91,8 +91,7 @@ def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> No
             f"{instead}"
         )
     for measure, family in zip(measures_of(estimator, families), families, strict=True):
-        known = isinstance(measure, MEASURES)
-        if not known or (isinstance(measure, Auto) and not family.is_positive_definite):
+        if not isinstance(measure, MEASURES):
             raise ValueError(
                 f"complexity {type(measure).__name__.lower()!r} of {type(family).__name__} needs "
                 "all pairs of rows, which are not computed on a cluster; use 'stable-rank', "

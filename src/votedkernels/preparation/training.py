@@ -24,8 +24,9 @@ from ..kernels.base import FloatArray, IntArray
 from ..kernels.definiteness import check_definite
 from ..kernels.local_columns import pays_to_compile
 from ..problem import Centers, Continuum, Problem
+from .default_penalties import effective_rows, resolve_penalties
 from .local import place_locally
-from .parameters import Parameters
+from .parameters import Parameters, Penalties
 from .placement import Labels, Placement
 
 
@@ -39,6 +40,7 @@ class Training:
     columns : the kernels over distinct rows and centres
     codes : class code of each row of ``columns``
     w : weight of each row in the loss; they sum to 1
+    m : number of rows, as the default penalties count them
     complexities, complexity_errors : r_k of each kernel, and its standard error
     allowed : which columns (kernel, centre) may vote; None for all
     centers : where the centres are in the user's data
@@ -51,6 +53,7 @@ class Training:
     columns: Columns
     codes: IntArray
     w: FloatArray
+    m: float
     complexities: FloatArray
     complexity_errors: FloatArray
     allowed: NDArray[np.bool_] | None
@@ -88,6 +91,7 @@ class Training:
             columns=columns,
             codes=placement.codes,
             w=placement.w,
+            m=effective_rows(placement.weights),
             complexities=complexities,
             complexity_errors=errors,
             allowed=allowed,
@@ -150,6 +154,11 @@ class Training:
     def within(self, budget: Budget) -> Self:
         """Return a copy with another budget."""
         return replace(self, columns=self.columns.within(budget))
+
+    def penalties_of(self, estimator: Penalties) -> tuple[float, float]:
+        """Return the complexity penalty and the l1 penalty of an estimator as numbers."""
+        penalties = estimator.complexity_penalty, estimator.l1_penalty
+        return resolve_penalties(*penalties, self.columns, self.complexities, self.m)
 
     def problems(
         self, complexity_penalty: float, l1_penalty: float, l2_penalty: float = 0.0

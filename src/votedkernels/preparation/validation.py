@@ -34,8 +34,12 @@ def check_parameters(estimator: Any) -> None:
     """Raise, before any work, for a parameter that is out of range."""
     for name in ("complexity_penalty", "l1_penalty", "l2_penalty"):
         value = getattr(estimator, name, 0.0)
+        can_be_auto = name != "l2_penalty"
+        if can_be_auto and isinstance(value, str) and value == "auto":
+            continue
         if not _is_number(value) or not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
+            auto = " or 'auto'" if can_be_auto else ""
+            raise ValueError(f"{name} must be a finite number >= 0{auto}, got {value!r}.")
     if not _is_number(estimator.tol) or not 0 <= estimator.tol < np.inf:
         raise ValueError(f"tol must be a finite number >= 0, got {estimator.tol!r}.")
     if estimator.time_limit is not None and not (

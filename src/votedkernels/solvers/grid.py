@@ -18,7 +18,7 @@ from . import Master, solve_by_column_generation
 
 #: The penalties of the paper's experiments.
 DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-#: The defaults of `VotedKernelClassifier`.
+#: Penalties that suit much data: with a time limit, a grid is solved from here outwards.
 USUAL_PAIR = (1e-2, 3e-3)
 #: The distance of a decade down, if a decade up is 1.
 DOWN = 1.5
