@@ -171,7 +171,9 @@ def test_an_interrupt_ends_with_130(call, failing):
 
 
 def run_python(code, **kwargs):
-    arguments = [sys.executable, "-c", code]
+    # Shells start jobs in the background with Ctrl-C ignored, and the tests may be such a job.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    arguments = [sys.executable, "-c", heed + code]
     return subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs
     )

@@ -127,9 +127,12 @@ def test_time_limit_that_is_not_reached_changes_nothing():
 # -- Ctrl-C ------------------------------------------------------------------------------
 
 INTERRUPTED_FIT = """
-import json, sys, time
+import json, signal, sys, time
 import numpy as np
 from votedkernels import VotedKernelClassifier
+
+# Shells start jobs in the background with Ctrl-C ignored, and the tests may be such a job.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 rng = np.random.default_rng(0)
 m, parameters = int(sys.argv[1]), json.loads(sys.argv[2])

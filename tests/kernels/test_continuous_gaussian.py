@@ -130,7 +130,7 @@ def test_violations_are_where_it_says(seed):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_finite_set_of_widths_is_better(name):
     X, y = load(name, 90)
-    params = {"complexity_penalty": 1e-2, "l1_penalty": 3e-3}
+    params = {"complexity_penalty": 1e-2, "l1_penalty": 3e-3, "complexity": "trace"}
     model = VotedKernelClassifier(ContinuousGaussian(LOW, HIGH), **params).fit(X, y)
     assert model.stop_reason_ == "optimal"
     assert model.dual_gap_ <= 1e-6 * model.objective_
