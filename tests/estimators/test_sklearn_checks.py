@@ -6,18 +6,20 @@ from sklearn.utils.estimator_checks import check_estimator
 from votedkernels import Gaussian, Precomputed, VotedKernelClassifier, VotedKernelClassifierCV
 from votedkernels.solvers import CONVERGENT_SOLVERS
 
+#: The default penalties are small, which takes long with the slower solvers.
+LARGER = {"complexity_penalty": 0.1, "l1_penalty": 1e-2}
 ESTIMATORS = {
     "default": VotedKernelClassifier(),
     "gaussian": VotedKernelClassifier(Gaussian()),
     "precomputed": VotedKernelClassifier(Precomputed()),
     "intercept": VotedKernelClassifier(fit_intercept=True),
-    "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-3),
+    "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-3, **LARGER),
     "relaxed": VotedKernelClassifier(relaxation="auto"),
     "default search": VotedKernelClassifierCV(),
     "search": VotedKernelClassifierCV(complexity_penalties=(0.1, 1e-3), l1_penalties=(1.0, 1e-3)),
     "search precomputed": VotedKernelClassifierCV(Precomputed(), l1_penalties=(1.0, 1e-3)),
 } | {
-    solver: VotedKernelClassifier(solver=solver)
+    solver: VotedKernelClassifier(solver=solver, **LARGER)
     for solver in CONVERGENT_SOLVERS
     if solver != VotedKernelClassifier().solver
 }
