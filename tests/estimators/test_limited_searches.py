@@ -31,21 +31,33 @@ def noisy():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("time_limit", [0.3, 1.0, 3.0])
-def test_a_short_search_is_worth_something(noisy, time_limit, n_classes):
+@pytest.mark.parametrize("n_fits", [5, 15, 50])
+def test_a_short_search_is_worth_something(noisy, n_fits, n_classes):
     X, y, X_new, y_new = noisy
     if n_classes == 3:
         y, y_new = (np.where(Z[:, 10] > 2, 5, labels) for Z, labels in ((X, y), (X_new, y_new)))
-    VotedKernelClassifier().fit(X, y)  # load what is compiled
-    model = VotedKernelClassifierCV(time_limit=time_limit)
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
-    assert time.perf_counter() - started <= 1.2 * time_limit + 1.0
     constant = np.unique(y_new, return_counts=True)[1].max() / len(y_new)
-    assert model.score(X_new, y_new) >= constant + 0.15
-    assert len(model.support_) > 0
+    VotedKernelClassifier().fit(X, y)  # load what is compiled
+    tried = []
+    # A busy machine may take time away from any run; from three in a row it does not.
+    while len(tried) < 3 and not any(in_time and worth for in_time, worth in tried):
+        started = time.perf_counter()
+        VotedKernelClassifier().fit(X, y)
+        # The limit is a number of fits, which take longer on a slow machine.
+        time_limit = n_fits * (time.perf_counter() - started)
+        model = VotedKernelClassifierCV(time_limit=time_limit)
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        assert len(model.support_) > 0
+        tried.append(
+            (
+                time.perf_counter() - started <= 1.2 * time_limit + 1.0,
+                model.score(X_new, y_new) >= constant + 0.15,
+            )
+        )
+    assert tried[-1] == (True, True), tried
 
 
 def test_candidates_that_were_not_solved_are_not_chosen(noisy, monkeypatch):

@@ -143,7 +143,7 @@ def test_shuffling_the_rows_changes_little_and_weights_count_repetitions(data):
 
 def test_a_scorer_of_the_users_decides(data):
     X, _, y, _ = data
-    model = VotedKernelClassifierCV(scoring="roc_auc").fit(X, y)
+    model = VotedKernelClassifierCV(Gaussian((0.1, 1.0)), scoring="roc_auc", cv=3).fit(X, y)
     results = model.cv_results_
     assert results["mean_test_score"][model.best_index_] == pytest.approx(
         results["mean_test_score"].max()
@@ -211,12 +211,15 @@ def test_a_committee_has_members(committee):
         VotedKernelClassifierCV(committee=committee).fit(np.eye(4), [0, 1, 0, 1])
 
 
-def test_a_plain_vote_that_takes_most_of_the_time_is_the_model(data, monkeypatch):
+@pytest.mark.parametrize(("n_classes", "relaxation"), [(2, None), (3, "auto")])
+def test_a_vote_that_takes_most_of_the_time_is_the_model(data, monkeypatch, n_classes, relaxation):
     X, _, y, _ = data
+    if n_classes == 3:
+        y = np.where(X[:, 0] > 1, 2, y)
     monkeypatch.setattr(_path_strategy, "INSURANCE_SHARE", 0.0)
     with pytest.warns(ConvergenceWarning, match="ended the search before any level"):
         model = VotedKernelClassifierCV(time_limit=60.0).fit(X, y)
-    plain = VotedKernelClassifier().fit(X, y)
+    plain = VotedKernelClassifier(relaxation=relaxation).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
     assert np.isnan(model.best_score_)
 

@@ -76,7 +76,11 @@ class PathStrategy:
         self.search, self.data = search, data
         self.alternatives = [(named, with_defaults(model)) for named, model in alternatives]
         #: What is fitted if there is no level to choose from, and its fit.
-        self.plain = alternatives[0][1]
+        self.plain = clone(alternatives[0][1])
+        if len(data.classes) > 2:
+            # A time limit may leave some classes weights that are too small beside the others'.
+            # Relaxation fits them again, which takes little time.
+            self.plain.set_params(relaxation="auto")
         self.insurance: VotedKernelClassifier | None = None
         seconds = search.time_limit
         self.budget = Budget().for_seconds(seconds)
@@ -256,9 +260,10 @@ class PathStrategy:
                 "give a larger time_limit."
             )
         if self.was_late:
+            arguments = "" if self.plain.relaxation is None else "relaxation='auto'"
             warnings.warn(
                 f"time_limit={search.time_limit!r} ended the search before any level was complete. "
-                "The model is that of VotedKernelClassifier with its default penalties.",
+                f"The model is that of VotedKernelClassifier({arguments}) with default penalties.",
                 ConvergenceWarning,
                 stacklevel=user_stacklevel(),
             )
