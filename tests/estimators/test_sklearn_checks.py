@@ -13,7 +13,7 @@ ESTIMATORS = {
     "gaussian": VotedKernelClassifier(Gaussian()),
     "precomputed": VotedKernelClassifier(Precomputed()),
     "intercept": VotedKernelClassifier(fit_intercept=True),
-    "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-3, **LARGER),
+    "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-2, **LARGER),
     "relaxed": VotedKernelClassifier(relaxation="auto"),
     "default search": VotedKernelClassifierCV(cv=2),
     "search": VotedKernelClassifierCV(

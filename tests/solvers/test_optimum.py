@@ -221,8 +221,10 @@ def test_never_unbounded_or_infeasible(kernels, fit_intercept, solver, recorded)
     X = rng.standard_normal((40, 4))
     y = np.where(X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(40) > 0, 1, -1)
     failures = []
-    for complexity_penalty in PENALTIES:
-        for l1_penalty in PENALTIES:
+    # Coordinate descent takes long with small penalties, so it gets every other one.
+    penalties = PENALTIES[:: 2 if solver == "coordinate-descent" else 1]
+    for complexity_penalty in penalties:
+        for l1_penalty in penalties:
             model = VotedKernelClassifier(
                 kernels,
                 complexity_penalty=complexity_penalty,
@@ -242,7 +244,7 @@ def load_shared(name):
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
         rows = [row for row in list(csv.reader(file))[1:] if all(row)]
     table = np.array(rows, dtype=float)
-    chosen = np.random.default_rng(0).permutation(len(table))[:250]
+    chosen = np.random.default_rng(0).permutation(len(table))[:150]
     return table[chosen, :-1], table[chosen, -1]
 
 
@@ -255,7 +257,7 @@ def rescale(X, scaling):
 
 
 def check_ten_degrees(X, y, recorded, **penalties):
-    model = VotedKernelClassifier(Polynomial(gamma=1.0), time_limit=5, **penalties)
+    model = VotedKernelClassifier(Polynomial(gamma=1.0), time_limit=3, **penalties)
     try:
         wrong = untruths_of_fit(model, X, y, recorded)
     except ValueError as error:
@@ -270,7 +272,7 @@ def check_ten_degrees(X, y, recorded, **penalties):
 BUNDLED = {
     "ionosphere": lambda: load_ionosphere(return_X_y=True),
     "breastcancer": lambda: load_breastcancer(return_X_y=True),
-    "waveform": lambda: make_waveform(300, random_state=0),
+    "waveform": lambda: make_waveform(200, random_state=0),
 }
 SHARED = [
     "breastcancer",
