@@ -220,6 +220,29 @@ def test_decisions_are_those_of_the_model(call, train, tmp_path, labels, monkeyp
         assert [row["prediction"] for row in rows] == model.predict(X).astype(str).tolist()
 
 
+@pytest.mark.parametrize("option", ["--probabilities", "--cv"])
+@pytest.mark.parametrize("labels", [("no", "yes"), ("low", "middle", "high")])
+def test_probabilities_are_those_of_the_model(call, train, tmp_path, labels, option):
+    train.write_text(table(80, labels=labels), encoding="utf-8")
+    path = tmp_path / "m.safetensors"
+    args = ("--target", "class", "--drop", "id", "--model", path, "--kernels", "gaussian")
+    assert call("fit", train, *args, option)[0] == 0
+    code, printed, _ = call("predict", path, train, "--probabilities")
+    assert code == 0
+    model = load_model(path)
+    found = columns_of(printed, *(f"probability_{label}" for label in model.classes_))
+    with pytest.warns(UserWarning, match="feature names"):
+        np.testing.assert_allclose(
+            found, model.predict_proba(columns_of(train.read_text(encoding="utf-8"), "a", "b"))
+        )
+
+
+def test_a_model_without_probabilities_says_how_to_get_them(call, model, train):
+    code, printed, err = call("predict", model, train, "--probabilities")
+    assert (code, printed) == (2, "")
+    assert "this model has no probabilities; fit it with --probabilities or --cv" in err
+
+
 def test_pieces_of_any_size_give_the_same(call, model, train, monkeypatch):
     expected = call("predict", model, train)[1]
     for cells in (1, 13, 40):

@@ -15,10 +15,9 @@ ESTIMATORS = {
     "intercept": VotedKernelClassifier(fit_intercept=True),
     "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-2, **LARGER),
     "relaxed": VotedKernelClassifier(relaxation="auto"),
+    "probability": VotedKernelClassifier(probability=True, **LARGER),
     "default search": VotedKernelClassifierCV(cv=2),
-    "search": VotedKernelClassifierCV(
-        complexity_penalties=(0.1, 1e-2), l1_penalties=(0.1,), cv=2
-    ),
+    "search": VotedKernelClassifierCV(complexity_penalties=(0.1, 1e-2), l1_penalties=(0.1,), cv=2),
     "search precomputed": VotedKernelClassifierCV(
         Precomputed(), complexity_penalties=(0.1,), l1_penalties=(1.0, 1e-2), cv=2
     ),

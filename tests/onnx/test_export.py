@@ -132,7 +132,7 @@ def sizes(model, X):
 
 def assert_same_decisions(model, X, exported=None, name="X"):
     exported = to_onnx(model) if exported is None else exported
-    label, scores = run(exported, X, name)
+    label, scores, *_ = run(exported, X, name)
     decision = model.decision_function(X)
     assert scores.shape == decision.shape
     assert scores.dtype == np.float64
@@ -372,6 +372,21 @@ def test_scores_can_be_left_out():
     model, X = fitted(Gaussian()), rows(50, seed=2)
     (label,) = run(to_onnx(model, scores=False), X)
     assert label.tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_those_of_the_model(n_classes):
+    X, X_new = rows(90, seed=1), rows(500, seed=2)
+    y = np.digitize(X[:, 0] + X[:, 1], [0.0, 1.0][: n_classes - 1])
+    model = VotedKernelClassifier(Gaussian(), probability=True).fit(X, y)
+    exported = to_onnx(model)
+    assert [output.name for output in exported.graph.output] == ["label", "scores", "probabilities"]
+    _, _, chances = run(exported, X_new)
+    assert chances.shape == (500, n_classes)
+    np.testing.assert_allclose(chances, model.predict_proba(X_new), rtol=1e-9, atol=1e-12)
+    for options, n_outputs in (({"scores": False}, 2), ({"probabilities": False}, 2)):
+        assert len(run(to_onnx(model, **options), X_new)) == n_outputs
+    np.testing.assert_array_equal(run(to_onnx(model, scores=False), X_new)[1], chances)
 
 
 def test_names_of_features_are_in_the_metadata():

@@ -272,6 +272,19 @@ def test_a_search_comes_back_as_the_classifier_it_chose(path):
     assert read_summary(path)["classifier"] == "VotedKernelClassifierCV"
 
 
+@pytest.mark.parametrize("labels", [SIGNS, THREE], ids=["two classes", "three classes"])
+def test_probabilities_come_back(labels, path):
+    single = fit(Gaussian(), y=labels, probability=True)
+    search = VotedKernelClassifierCV(Gaussian((1.0,)), cv=2).fit(X, labels)
+    for model in (single, search):
+        save_model(model, path)
+        loaded = load_model(path)
+        assert_same(loaded.predict_proba(NEW), model.predict_proba(NEW))
+        assert_same(loaded.probability_scale_, model.probability_scale_)
+    save_model(fit(Gaussian(), y=labels), path)
+    assert not hasattr(load_model(path), "predict_proba")
+
+
 def test_a_fit_that_was_stopped_can_be_saved(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from sklearn.pipeline import Pipeline
 
 from votedkernels import load_model
 from votedkernels.cli.console import messages, printable, shortened
@@ -24,6 +26,7 @@ from votedkernels.cli.tables import (
     open_table,
 )
 from votedkernels.datasets import DataFileError
+from votedkernels.estimators._probabilities import probabilities as probabilities_from
 from votedkernels.estimators._voting import classes_of
 
 
@@ -40,28 +43,42 @@ from votedkernels.estimators._voting import classes_of
 @click.option(
     "--keep", multiple=True, metavar="COLUMN", help="Column to copy to the result; repeatable."
 )
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    help="Add a column with the probability of each class; the model must have been fitted with "
+    "--probabilities or --cv.",
+)
 @click.help_option(help="Show this message and exit.")
-def predict(model: Path, data: Path, output: Path, keep: Sequence[str]) -> None:
+def predict(
+    model: Path, data: Path, output: Path, keep: Sequence[str], probabilities: bool
+) -> None:
     """Classify each row of a table with a saved model.
 
     MODEL is a model file. DATA is a .csv or .parquet file, or - for CSV from standard input.
     Columns are matched by name; columns that the model does not use are ignored. The result has
     the --keep columns, then prediction, then decision (with more than two classes, one decision
-    column per class).
+    column per class), then probability_CLASS for each class, if asked for.
     """
     file_kind(output)
     if output != STANDARD:
         check_output(output)
     loaded = load_model(model)
+    if probabilities and not hasattr(loaded, "predict_proba"):
+        raise click.ClickException(
+            f"{model}: this model has no probabilities; fit it with --probabilities or --cv."
+        )
     with open_table(data) as table:
         features = find_features(loaded, table, keep)
-        columns = result_columns(loaded, keep)
+        columns = result_columns(loaded, keep, probabilities=probabilities)
         with open_results(output, columns) as results, row_progress() as progress:
             task = progress.add_task("rows", total=table.size)
             for piece in table.pieces(features, keep):
                 decision = decide(loaded, piece, table)
-                votes = [decision] if decision.ndim == 1 else list(decision.T)
-                results.append([*piece.others, classes_of(decision, loaded.classes_), *votes])
+                values = [decision] if decision.ndim == 1 else list(decision.T)
+                if probabilities:
+                    values.extend(probabilities_of(loaded, np.array(values).T).T)
+                results.append([*piece.others, classes_of(decision, loaded.classes_), *values])
                 progress.update(task, completed=table.position)
 
 
@@ -91,11 +108,13 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     return features
 
 
-def result_columns(model: Any, keep: Sequence[str]) -> list[str]:
+def result_columns(model: Any, keep: Sequence[str], *, probabilities: bool) -> list[str]:
     """Return the column names of the result."""
     classes = model.classes_.tolist()
     votes = ["decision"] if len(classes) == 2 else [f"decision_{label}" for label in classes]
     columns = [*keep, "prediction", *votes]
+    if probabilities:
+        columns += [f"probability_{label}" for label in classes]
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
         raise click.BadParameter(
@@ -113,6 +132,12 @@ def decide(model: Any, piece: Piece, table: Table) -> Any:
         except ValueError as error:
             where = f"{table.name}, {table.unit}s {piece.places[0]} to {piece.places[-1]}"
             raise click.ClickException(f"{where}: {error}") from error
+
+
+def probabilities_of(model: Any, votes: Any) -> Any:
+    """Return the probabilities of all classes, given votes of shape (n_rows, n_problems)."""
+    classifier = model[-1] if isinstance(model, Pipeline) else model
+    return probabilities_from(votes, classifier.probability_scale_)
 
 
 def row_progress() -> TerminalProgress:

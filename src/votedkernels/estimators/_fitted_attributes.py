@@ -20,10 +20,12 @@ from ..solvers import with_widths
 from ._voting import attributes_of
 
 #: Fitted attributes besides those of the vote: lambda and beta; one number per kernel, per
-#: one-vs-rest problem, and in total. Model files use the same names.
+#: one-vs-rest problem, and in total; and the scale of the probabilities, if there are any. Model
+#: files use the same names.
 PENALTIES = ("complexity_penalty_", "l1_penalty_")
 PER_KERNEL = ("complexities_", "complexity_errors_", "penalties_", "kernel_mass_")
 PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
+PROBABILITY = ("probability_scale_",)
 TOTALS = ("objective_", "dual_bound_", "dual_gap_")
 
 #: The parameters that can limit a fit, by the stop reason they cause.

@@ -66,6 +66,9 @@ class FoldResult:
     relative_gaps: FloatArray
     seconds: FloatArray
     n_kernels: int
+    #: Votes on the test rows, shape (n_l, n_b, n_rows, n_problems), and the classes they are for.
+    decisions: NDArray[np.float32]
+    classes: Any
 
 
 class GridPoint(ClassifierMixin, BaseEstimator):
@@ -134,7 +137,9 @@ def score_fold(
     seconds = np.full(scores.shape, (time.perf_counter() - started) / scores.size)
     n_support = np.where(solved, path.n_support, np.nan)
     gaps = np.where(solved, relative.max(axis=-1), np.nan)
-    return FoldResult(scores, solved, n_support, gaps, seconds, n_kernels)
+    each = decisions[..., None] if decisions.ndim == 3 else decisions
+    votes = np.moveaxis(each, 0, 2).astype(np.float32)
+    return FoldResult(scores, solved, n_support, gaps, seconds, n_kernels, votes, path.classes)
 
 
 def decide(estimator: Any, path: Bunch, X: Any) -> FloatArray:

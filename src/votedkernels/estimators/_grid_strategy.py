@@ -17,10 +17,12 @@ from sklearn.metrics import check_scoring
 from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
 from ..kernels.base import FloatArray
+from ..preparation.default_penalties import effective_rows
 from ..solvers.grid import walk_outwards
 from ._cv_results import best_candidate, tabulate_candidates
 from ._fit_attempt import FitAttempt, fitted_attributes
 from ._fold_scores import FoldResult, Schedule, score_fold
+from ._probabilities import fit_scale, votes_for_all
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
 from .classifier import VotedKernelClassifier
@@ -142,6 +144,29 @@ class GridStrategy:
             stacklevel=user_stacklevel(),
         )
         return index
+
+    def probabilities(self, folds: list[FoldResult], index: int) -> dict[str, float]:
+        """Return the scale of a candidate's probabilities, from its votes on held-out rows.
+
+        If time ran out before there were such votes, it is missing.
+        """
+        data = self.data
+        alternative, *pair = np.unravel_index(index, (len(self.alternatives), *map(len, self.grid)))
+        of_alternative = folds[int(alternative) * self.n_splits :][: self.n_splits]
+        votes, rows = [], []
+        for fold, (_, test) in zip(of_alternative, data.splits, strict=True):
+            if fold.solved[*pair]:
+                own = fold.decisions[*pair].astype(np.float64)
+                votes.append(votes_for_all(own, fold.classes, data.classes))
+                rows.append(test)
+        if not votes:
+            return {}
+        held_out = np.concatenate(rows)
+        weights = data.loss_weights(self.search.class_weight)[held_out]
+        alive = np.flatnonzero(weights)
+        decisions, codes = np.concatenate(votes)[alive], data.codes[held_out][alive]
+        m = effective_rows(data.row_weights)
+        return {"probability_scale_": fit_scale(decisions, codes, weights[alive], m)}
 
     def refit(
         self, chosen: VotedKernelClassifier, params: dict[str, Any], attempt: FitAttempt

@@ -17,12 +17,12 @@ from .._system.stack_level import user_stacklevel
 from ..complexity import StableRank
 from ..exceptions import FitLimitError, OutOfTime
 from ..kernels import Gaussian
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, IntArray
 from ..kernels.stacked_columns import stack_columns
-from ..preparation.class_weights import class_factors, weighted_classes
 from ..preparation.training import Training
 from ._path_model import describe_committee
 from ._path_search import Fold, Level, Member, PathSearch, choose_committee, refit
+from ._probabilities import fit_scale
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
 from .classifier import VotedKernelClassifier
@@ -43,13 +43,16 @@ SEARCH_SHARE = 0.7
 class Searched:
     """An alternative, its data, and the levels of its path.
 
-    ``factor`` converts penalties of the search to penalties for all rows.
+    ``codes`` and ``weights`` are those of the held-out rows. ``factor`` converts penalties of the
+    search to penalties for all rows.
     """
 
     named: dict[str, Any]
     estimator: VotedKernelClassifier
     training: Training
     levels: list[Level]
+    codes: IntArray
+    weights: FloatArray
     factor: float
 
     @property
@@ -60,6 +63,12 @@ class Searched:
     def penalty_of(self, committee: list[Member]) -> float:
         """Return the penalty, for all rows, of the last level that a committee needs."""
         return self.factor * self.levels[max(member.level for member in committee)].penalty
+
+    def scale_of(self, committee: list[Member]) -> float:
+        """Return the scale of a committee's probabilities, from its votes on held-out rows."""
+        votes = [self.levels[member.level].decisions[member.place] for member in committee]
+        mean = np.asarray(np.mean(votes, axis=0, dtype=np.float64))
+        return fit_scale(mean, self.codes, self.weights, self.training.m)
 
 
 class PathStrategy:
@@ -142,7 +151,7 @@ class PathStrategy:
             folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in data.splits]
             search = PathSearch(
                 part,
-                self._weights(),
+                data.loss_weights(self.search.class_weight),
                 folds,
                 data.score,
                 by_score=data.scorer is not None,
@@ -156,17 +165,8 @@ class PathStrategy:
                 if progress.end_problem():
                     break
         factor = math.sqrt(len(part.codes) / n_rows)
-        return Searched(named, estimator, training, levels, factor)
-
-    def _weights(self) -> FloatArray:
-        """Return the weight in the loss of each row passed to fit."""
-        data = self.data
-        weights = data.sample_weight
-        if weights is None:
-            weights = np.ones(len(data.codes))
-        factors = class_factors(self.search.class_weight, data.classes, data.codes, weights)
-        weights = weighted_classes(weights, factors, data.codes)
-        return np.asarray(weights / weights.sum())
+        codes, weights = search.codes[search.scored], search.weights[search.scored]
+        return Searched(named, estimator, training, levels, codes, weights, factor)
 
     # -- results -----------------------------------------------------------------------
 
@@ -249,7 +249,8 @@ class PathStrategy:
             for m, setting in ((m, found.levels[m.level].settings[m.place]) for m in committee)
         ]
         penalty = found.penalty_of(committee)
-        return describe_committee(found.training, sample, members, settings, penalty)
+        described = describe_committee(found.training, sample, members, settings, penalty)
+        return described | {"probability_scale_": found.scale_of(committee)}
 
     def fit_plain(self) -> VotedKernelClassifier:
         """Return a fitted `VotedKernelClassifier`, for use if the search completed no level."""

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..kernels.base import FloatArray, IntArray, count_rows
+from ..preparation.class_weights import class_factors, weighted_classes
 from ._fold_scores import GridPoint
 from .classifier import VotedKernelClassifier
 
@@ -41,6 +42,20 @@ class SearchData:
     def labels(self) -> Any:
         """The class of each row."""
         return self.classes[self.codes]
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """The weight of each row as given by the user, or 1."""
+        if self.sample_weight is None:
+            return np.ones(len(self.codes))
+        return np.asarray(self.sample_weight)
+
+    def loss_weights(self, class_weight: Any) -> FloatArray:
+        """Return the weight of each row in the loss; they sum to 1."""
+        weights = self.row_weights
+        factors = class_factors(class_weight, self.classes, self.codes, weights)
+        weights = weighted_classes(weights, factors, self.codes)
+        return np.asarray(weights / weights.sum())
 
     def score(self, decisions: FloatArray, rows: IntArray) -> float:
         """Return the score of votes on some rows."""

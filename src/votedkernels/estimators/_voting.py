@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..guarantees.of_model import generalization_bound
@@ -17,6 +18,7 @@ from ..guarantees.theorems import GeneralizationBound
 from ..kernels.base import FloatArray
 from ..preparation.validation import validate_rows
 from ..problem import Vote
+from ._probabilities import log_probabilities, probabilities
 
 #: The fitted attribute that holds each field of a vote. Model files use the same names.
 ATTRIBUTE_OF = {
@@ -45,8 +47,13 @@ def has_vote(estimator: Any) -> bool:
     return all(hasattr(estimator, name) for name in ATTRIBUTE_OF.values())
 
 
+def offers_probabilities(self: VoteMixin) -> bool:
+    """Whether `predict_proba` works, or would work after a fit."""
+    return self._offers_probabilities()
+
+
 class VoteMixin(ClassifierMixin):
-    """`decision_function` and `predict` from the fitted attributes of a vote."""
+    """Votes, classes and probabilities from the fitted attributes of a vote."""
 
     classes_: Any
 
@@ -71,6 +78,53 @@ class VoteMixin(ClassifierMixin):
         vote = vote_of(self)
         decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
         return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def _offers_probabilities(self) -> bool:
+        return True
+
+    @available_if(offers_probabilities)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        The most probable class is always the class that `predict` returns. With ``class_weight``,
+        the probabilities are those of classes weighted in this way.
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
+            training rows
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return probabilities(self._votes(X), self._scale())
+
+    @available_if(offers_probabilities)
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : as for `predict_proba`
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return log_probabilities(self._votes(X), self._scale())
+
+    def _votes(self, X: Any) -> FloatArray:
+        decisions = self.decision_function(X)
+        return decisions[:, None] if decisions.ndim == 1 else decisions
+
+    def _scale(self) -> float:
+        if not hasattr(self, "probability_scale_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} has no probabilities, because its fit was stopped "
+                "before they were fitted; fit it again with a larger time_limit."
+            )
+        return float(self.probability_scale_)
 
     def generalization_bound(
         self,

@@ -130,6 +130,10 @@ class VotedKernelClassifierCV(
     relaxed_objective_, relaxed_dual_gap_ : float
         Objective and gap of the best member. For the given terms, its weights are optimal up to
         this gap. Not set with a grid.
+    probability_scale_ : float
+        The factor s in P = 1 / (1 + exp(-s f)) or, with more than two classes, in the softmax of
+        s f. It is fitted to votes on the held-out rows of the search. Not set if a time limit left
+        no time for the search.
     n_splits_ : int
         Number of folds.
 
@@ -252,6 +256,7 @@ class VotedKernelClassifierCV(
         strategy.warn(folds, self.cv_results_)
         if self.refit:
             strategy.refit(self._chosen, self.best_params_, attempt)
+            attempt.publish(strategy.probabilities(folds, self.best_index_))
         progress.end()
 
     def _note_choice(self, index: int) -> None:
@@ -376,6 +381,12 @@ class VotedKernelClassifierCV(
                 .add(caller="score", callee="score"),
             )
         )
+
+    def _offers_probabilities(self) -> bool:
+        # Before the fit, scikit-learn's check of probabilities passes tables to whatever offers
+        # them, even if X must be a kernel matrix.
+        is_fitted = hasattr(self, "cv_results_")
+        return is_fitted or not self.__sklearn_tags__().input_tags.pairwise
 
     def chosen_classifier(self) -> VotedKernelClassifier:
         """Return an unfitted classifier with the parameters that the search chose.

@@ -16,7 +16,7 @@ from .families import VOTES, parts_of_vote
 from .labels import tensor_of
 
 CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
-OUTPUTS = ("label", "scores")
+OUTPUTS = ("label", "scores", "probabilities")
 #: The first opset whose axes are inputs, and for which onnxruntime has all operators that we use
 #: in double precision.
 OLDEST_OPSET = 13

@@ -2,6 +2,7 @@
 
     scores = intercepts + sum of the votes of all families
     label  = classes[scores > 0], or classes[argmax of scores] for more than two classes
+    probabilities = sigmoid of s times the scores, or their softmax, if the model has a scale s
 
 Everything is in double precision. There is no ZipMap: scores are a plain tensor, of the same shape
 as the result of `decision_function`.
@@ -26,7 +27,14 @@ from .labels import tensor_of
 
 #: Options that a user of skl2onnx can set. skl2onnx itself sets "zipmap" in pipelines, which has
 #: no effect here.
-OPTIONS = {"scores": [True, False], "zipmap": [True, False, "columns"]}
+OPTIONS = {
+    "scores": [True, False],
+    "probabilities": [True, False],
+    "zipmap": [True, False, "columns"],
+}
+
+#: The attribute of models that have probabilities.
+SCALE = "probability_scale_"
 
 
 def register() -> None:
@@ -43,19 +51,32 @@ def register() -> None:
 
 
 def declare_outputs(scope: Any, model: Any, inputs: Any, **_parsers: Any) -> Any:
-    """Declare the operator of a classifier, with ``label`` and, unless switched off, ``scores``."""
+    """Declare the operator of a classifier and its outputs.
+
+    These are ``label`` and, unless switched off, ``scores`` and ``probabilities``.
+    """
     opset = scope.target_opset
     check_opset(opset.get("", OLDEST_OPSET) if isinstance(opset, dict) else opset)
     check_classifier(model)
-    options = scope.get_options(model, {"scores": True})
+    options = {"scores": True, "probabilities": True} | scope.get_options(model, {})
     operator = scope.declare_local_operator(f"VotedKernels{type(model).__name__}", model)
     operator.inputs = inputs
     operator.is_declared_by_us = True
     _, label_type = tensor_of(model.classes_)
     operator.outputs.append(scope.declare_local_variable(OUTPUTS[0], label_type()))
-    if options["scores"]:
-        operator.outputs.append(scope.declare_local_variable(OUTPUTS[1], DoubleTensorType()))
+    wanted = [options["scores"], options["probabilities"] and hasattr(model, SCALE)]
+    operator.kinds = [
+        name for name, is_wanted in zip(OUTPUTS[1:], wanted, strict=True) if is_wanted
+    ]
+    for name in operator.kinds:
+        operator.outputs.append(scope.declare_local_variable(name, DoubleTensorType()))
     return operator.outputs
+
+
+def kinds_of(operator: Any) -> list[str]:
+    """Return the names of the outputs after ``label``, as we declared them."""
+    kinds: list[str] = getattr(operator, "kinds", ["scores"])
+    return kinds
 
 
 def set_output_types(operator: Any) -> None:
@@ -70,10 +91,11 @@ def set_output_types(operator: Any) -> None:
     n_rows = operator.inputs[0].get_first_dimension()
     _, label_type = tensor_of(model.classes_)
     operator.outputs[0].type = label_type([n_rows])
-    if len(operator.outputs) > 1:
-        n_votes = len(vote_of(model).intercepts)
-        shape = [n_rows] if n_votes == 1 else [n_rows, n_votes]
-        operator.outputs[1].type = DoubleTensorType(shape)
+    n_classes = len(model.classes_)
+    shapes = {"scores": [n_rows] if n_classes == 2 else [n_rows, n_classes]}
+    shapes["probabilities"] = [n_rows, n_classes]
+    for variable, name in zip(operator.outputs[1:], kinds_of(operator), strict=False):
+        variable.type = DoubleTensorType(shapes[name])
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
@@ -89,8 +111,11 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     scores = _add_scores(graph, _rows(graph, operator.inputs), vote_of(model))
     outputs = [variable.full_name for variable in operator.outputs]
     _add_label(graph, scores, model, outputs[0])
-    if len(outputs) > 1:
-        graph.node("Identity", scores, into=outputs[1])
+    for name, into in zip(kinds_of(operator), outputs[1:], strict=True):
+        if name == "scores":
+            graph.node("Identity", scores, into=into)
+        else:
+            _add_probabilities(graph, scores, model, into)
 
 
 def _add_scores(graph: Graph, X: str, vote: Vote) -> str:
@@ -106,6 +131,19 @@ def _add_scores(graph: Graph, X: str, vote: Vote) -> str:
         shape = graph.node("Concat", n_rows, graph.integers(n_votes), axis=0)
         scores = graph.node("Expand", scores, shape)
     return graph.node("Squeeze", scores, graph.integers(1)) if n_votes == 1 else scores
+
+
+def _add_probabilities(graph: Graph, scores: str, model: Any, into: str) -> None:
+    """Add the probabilities of all classes."""
+    scaled = graph.node("Mul", scores, graph.constant(np.float64(getattr(model, SCALE))))
+    if len(model.classes_) > 2:
+        graph.node("Softmax", scaled, into=into, axis=1)
+        return
+    columns = [
+        graph.node("Unsqueeze", graph.node("Sigmoid", logit), graph.integers(1))
+        for logit in (graph.node("Neg", scaled), scaled)
+    ]
+    graph.node("Concat", *columns, into=into, axis=1)
 
 
 def _rows(graph: Graph, inputs: Any) -> str:

@@ -22,12 +22,14 @@ def to_onnx(
     *,
     input_name: str = "X",
     scores: bool = True,
+    probabilities: bool = True,
     target_opset: int | dict[str, int] | None = None,
 ) -> ModelProto:
     """Convert a fitted model to ONNX, in double precision.
 
     The graph has one input, a table of doubles, and two outputs: ``label``, and ``scores``, which
-    is what `decision_function` returns. It contains the support vectors. See :doc:`/onnx`.
+    is what `decision_function` returns. If the model has `predict_proba`, a third output is
+    ``probabilities``. The graph contains the support vectors. See :doc:`/onnx`.
 
     Parameters
     ----------
@@ -38,6 +40,8 @@ def to_onnx(
         The name of the input.
     scores : bool, default=True
         Whether ``scores`` is an output, in addition to ``label``.
+    probabilities : bool, default=True
+        Whether ``probabilities`` is an output, if the model has them.
     target_opset : int or dict, default=None
         The version of the ONNX operators, 13 or more; None is the newest that skl2onnx supports.
         Older runtimes need older versions.
@@ -72,7 +76,7 @@ def to_onnx(
         model,
         name=type(classifier).__name__,
         initial_types=[(input_name, rows)],
-        options={id(classifier): {"scores": scores}},
+        options={id(classifier): {"scores": scores, "probabilities": probabilities}},
         target_opset=target_opset,
     )
     _add_feature_names(result, getattr(model, "feature_names_in_", None))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, TOTALS
+from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, PROBABILITY, TOTALS
 from ..estimators._voting import attributes_of
 from ..estimators.classifier import VotedKernelClassifier
 from ..exceptions import ModelFileError
@@ -147,6 +147,7 @@ def _read_numbers(header: Record) -> dict[str, Any]:
         **{key: np.array([member.number(key) for member in members]) for key in PER_KERNEL},
         **{key: np.array([problem.number(key) for problem in problems]) for key in PER_PROBLEM},
         **{key: totals.number(key) for key in TOTALS},
+        **{key: totals.positive(key) for key in PROBABILITY if key in totals.value},
         "n_iter_": header.count("n_iter"),
         "stop_reason_": header.text("stop_reason"),
     }

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._version import __version__
-from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, TOTALS
+from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, PROBABILITY, TOTALS
 from ..estimators._voting import vote_of
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
@@ -57,7 +57,11 @@ def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
             {key: number_to_json(getattr(model, key)[row]) for key in (INTERCEPTS, *PER_PROBLEM)}
             for row in range(len(vote.intercepts))
         ],
-        "totals": {key: number_to_json(getattr(model, key)) for key in (*TOTALS, *PENALTIES)},
+        "totals": {
+            key: number_to_json(getattr(model, key))
+            for key in (*TOTALS, *PENALTIES, *PROBABILITY)
+            if hasattr(model, key) or key not in PROBABILITY
+        },
         "n_iter": int(model.n_iter_),
         "stop_reason": model.stop_reason_,
         "n_kernels_tried": getattr(model, "n_kernels_tried_", None),

@@ -66,6 +66,9 @@ def check_parameters(estimator: Any) -> None:
     if estimator.memory_limit is not None:
         parse_memory(estimator.memory_limit)
     check_relaxation(getattr(estimator, "relaxation", None))
+    probability = getattr(estimator, "probability", False)
+    if not isinstance(probability, bool | np.bool_):
+        raise ValueError(f"probability must be True or False, got {probability!r}.")
 
 
 def check_relaxation(relaxation: object) -> None:

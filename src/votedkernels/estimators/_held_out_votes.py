@@ -1,0 +1,102 @@
+"""``probability=True`` of a fit: votes on held-out rows, to which probabilities are fitted.
+
+The folds depend only on the content of the rows, and identical rows are in the same fold. So
+neither the order of the rows nor a weight in place of repeated rows changes the probabilities.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import _safe_split
+
+from .._system.budget import Budget
+from ..exceptions import FitLimitError
+from ..kernels import continuous_family
+from ..kernels.base import IntArray
+from ..preparation.training import Training
+from ..preparation.validation import validate_rows, validate_weights
+from ._probabilities import fit_scale
+
+#: Number of folds, or fewer if a class has fewer distinct rows.
+FOLDS = 5
+#: Relative gap of the votes in folds, unless ``tol`` is larger.
+TOL = 1e-3
+#: The shortest time limit of a fold, in seconds.
+SHORTEST = 1e-3
+
+
+def scale_of_classifier(
+    estimator: Any, training: Training, X: Any, sample_weight: Any, budget: Budget
+) -> float:
+    """Return the scale of the probabilities of a fitted classifier."""
+    places, codes = training.places, training.codes
+    if places is None:
+        raise ValueError("probability=True does not work with Dask arrays; use probability=False.")
+    folds = assign_folds(codes)
+    X = validate_rows(estimator, X, training.columns.families, reset=False)
+    if sample_weight is not None:
+        sample_weight = validate_weights(sample_weight, X, codes[places])
+    labels = np.asarray(training.classes)[codes[places]]
+    # Rows of weight 0 have the place -1. They are in no fold.
+    distinct, first = np.unique(places, return_index=True)
+    first = first[distinct >= 0]
+    decisions = np.full((len(codes), training.n_problems), np.nan)
+    n_folds = int(folds.max()) + 1
+    for number in range(n_folds):
+        held_out = np.flatnonzero(folds == number)
+        train = np.flatnonzero((places >= 0) & ~np.isin(places, held_out))
+        model = model_of_fold(estimator, training, budget.share(n_folds - number))
+        weights = None if sample_weight is None else sample_weight[train]
+        X_train, y_train = _safe_split(model, X, labels, train)
+        X_test, _ = _safe_split(model, X, labels, first[held_out], train)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                votes = model.fit(X_train, y_train, weights).decision_function(X_test)
+            except FitLimitError:
+                continue
+        decisions[held_out] = votes.reshape(len(held_out), -1)
+    known = np.isfinite(decisions).all(axis=1)
+    if not known.any():
+        raise FitLimitError(
+            f"time_limit={estimator.time_limit!r} left no time for probabilities; give a larger "
+            "time_limit, or use probability=False."
+        )
+    return fit_scale(decisions[known], codes[known], training.w[known], training.m)
+
+
+def model_of_fold(estimator: Any, training: Training, budget: Budget) -> Any:
+    """Return an unfitted classifier with the penalties of the fit on all rows."""
+    penalties = training.penalties_of(estimator)
+    changes = {
+        "probability": False,
+        "complexity_penalty": penalties[0],
+        "l1_penalty": penalties[1],
+        "tol": max(TOL, estimator.tol),
+    }
+    if continuous_family(training.columns.families) is None and training.allowed is None:
+        changes["complexity"] = training.complexities
+    if estimator.time_limit is not None:
+        changes["time_limit"] = max(SHORTEST, budget.seconds_left)
+    return type(estimator)(**estimator.get_params(deep=False) | changes)
+
+
+def assign_folds(codes: IntArray) -> IntArray:
+    """Return the fold of each distinct row. The rows of each class take turns.
+
+    The only row of a class is never held out; its fold is -1.
+    """
+    counts = np.bincount(codes)
+    n_folds = min(FOLDS, int(counts[counts > 1].min(initial=FOLDS)))
+    folds = np.full(len(codes), -1, np.intp)
+    for code in np.flatnonzero(counts > 1):
+        folds[codes == code] = np.arange(counts[code]) % n_folds
+    if folds.max() < 0:
+        raise ValueError(
+            "probability=True holds out rows of each class, but each has a single one; add rows, "
+            "or use probability=False."
+        )
+    return folds
