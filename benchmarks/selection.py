@@ -21,6 +21,8 @@ The protocol, written down before the first full run:
   average ranks with Nemenyi's critical difference.
 
 Each fit is written to the records at once, on one line, so an interrupted run can be continued.
+With ``--share-search``, the variants of our search take the levels that the default one has found
+on the same rows. Their models are the same as without it, and their time is not recorded.
 """
 
 import argparse
@@ -45,6 +47,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from votedkernels import VotedKernelClassifier, VotedKernelClassifierCV
+from votedkernels.estimators._path_strategy import PathStrategy
 from votedkernels.experiments.statistics import friedman_test
 
 #: Designs and defaults are chosen on these data sets.
@@ -109,6 +112,8 @@ METHODS: dict[str, Callable[[float], Any]] = {
     "ours, untuned": lambda _: VotedKernelClassifier(),
     "svc, untuned": lambda _: SVC(),
 }
+#: Methods that differ from "ours" only in what they choose from its search.
+VARIANTS = ("ours, committee=1", "ours, sparse")
 
 
 def main() -> None:
@@ -118,6 +123,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=("binary", "multi"), default="binary")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--partitions", type=int, nargs="+", default=PARTITIONS)
+    parser.add_argument("--share-search", action="store_true", help="search once for all variants")
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--again", action="store_true", help="only print the tables of the records")
     options = parser.parse_args()
@@ -140,6 +146,8 @@ def run(names: tuple[str, ...], options: argparse.Namespace) -> None:
     methods = [m for m in options.methods if m != "rvm" or find_spec("fastrvm") is not None]
     done = {key_of(record) for record in read_records(options.records)}
     options.records.parent.mkdir(parents=True, exist_ok=True)
+    if options.share_search:
+        share_search()
     with options.records.open("a", encoding="utf-8") as file, threadpool_limits(1):
         for name in names:
             X, y = load(name, options.data_dir)
@@ -151,8 +159,26 @@ def run(names: tuple[str, ...], options: argparse.Namespace) -> None:
                             continue
                         record = {"data": name, "partition": partition, "fold": fold}
                         record |= {"method": method} | fit_one(method, X, y, train, test)
+                        if options.share_search and method in VARIANTS:
+                            record["fit_seconds"] = None
                         print(json.dumps(record), file=file, flush=True)
                 report_progress(f"{name}, partition {partition}: done")
+
+
+def share_search() -> None:
+    """Let searches on the same rows share what they find; only their choices differ."""
+    search = PathStrategy.run
+    last: dict[int, Any] = {}
+
+    def run_once(self: Any, progress: Any) -> None:
+        key = hash(np.asarray(self.data.X).tobytes())
+        if key not in last:
+            search(self, progress)
+            last.clear()
+            last[key] = self.found
+        self.found = last[key]
+
+    PathStrategy.run = run_once  # type: ignore[method-assign]
 
 
 def load(name: str, folder: Path) -> tuple[Any, Any]:
