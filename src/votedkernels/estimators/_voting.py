@@ -19,6 +19,7 @@ from ..kernels.base import FloatArray
 from ..preparation.validation import validate_rows
 from ..problem import Vote
 from ._probabilities import log_probabilities, probabilities
+from .explanation import Explanation, explain_votes
 
 #: The fitted attribute that holds each field of a vote. Model files use the same names.
 ATTRIBUTE_OF = {
@@ -56,6 +57,7 @@ class VoteMixin(ClassifierMixin):
     """Votes, classes and probabilities from the fitted attributes of a vote."""
 
     classes_: Any
+    kernel_names_: list[str]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the vote f(x).
@@ -69,15 +71,35 @@ class VoteMixin(ClassifierMixin):
         -------
         array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
         """
+        vote = self._fitted_vote()
+        decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def explain(self, X: Any) -> Explanation:
+        """Return the votes that decide each row: which training example, how much, and how.
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
+            training rows
+
+        Returns
+        -------
+        Explanation
+            Its contributions sum to `decision_function`.
+        """
+        vote = self._fitted_vote()
+        rows = validate_rows(self, X, vote.families, reset=False)
+        return explain_votes(vote, rows, self.kernel_names_, self.classes_)
+
+    def _fitted_vote(self) -> Vote:
         check_is_fitted(self)
         if not has_vote(self):
             raise NotFittedError(
                 f"this {type(self).__name__} was fitted with refit=False, so it has no model to "
                 "predict with; fit it with refit=True."
             )
-        vote = vote_of(self)
-        decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
-        return decision[:, 0] if decision.shape[1] == 1 else decision
+        return vote_of(self)
 
     def _offers_probabilities(self) -> bool:
         return True

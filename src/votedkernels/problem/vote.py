@@ -93,13 +93,25 @@ class Vote:
             votes[..., place] |= has_weight[..., term]
         return np.asarray(votes.sum(axis=-1))
 
+    def contributions(self, X: Rows) -> FloatArray:
+        """Return the terms of f at every row, weight times kernel value, shape (n_rows, ..., T)."""
+        if len(self.kernels) == 0:
+            return np.zeros((count_rows(X), *self.weights.shape))
+        values = self._columns(X).take(self.kernels, self.places)
+        leading = self.weights.ndim - 1
+        return np.asarray(values.reshape(len(values), *[1] * leading, -1) * self.weights)
+
+    def _columns(self, X: Rows) -> LocalColumns:
+        """Return the kernels over some rows and the voting points."""
+        centers = self.support if are_precomputed(self.families) else self.points
+        return LocalColumns(self.families, X, centers, for_bases=0)
+
     def decide(self, X: Rows) -> FloatArray:
         """Return f at every row, of shape (n_rows, ...); rows are evaluated in blocks."""
         leading = self.weights.shape[:-1]
         if len(self.kernels) == 0:
             return np.zeros((count_rows(X), *leading)) + self.intercepts
-        centers = self.support if are_precomputed(self.families) else self.points
-        columns = LocalColumns(self.families, X, centers, for_bases=0)
+        columns = self._columns(X)
         # A reshape may change the memory order, and with it the last bit of a product.
         flat = self.weights if len(leading) == 1 else self.weights.reshape(-1, len(self.kernels))
         votes = columns.vote(self.kernels, self.places, flat.T)
