@@ -13,8 +13,8 @@ phi(h) is 0 for h <= 0, h^2 / 2 for 0 < h <= 1, and h - 1/2 for h > 1: a hinge w
 wrong side, so a few wrong labels do not distort the vote.
 
 K has a column for each term. W makes |z| the norm of the vote in the kernels' own spaces: for the
-terms of a positive definite kernel, W W^T is the inverse of their kernel matrix, multiplied by its
-mean diagonal entry (so that rescaling a kernel changes nothing), with a small ridge added to its
+terms of a positive definite kernel, W W^T is the inverse of M: their kernel matrix times its mean
+diagonal entry (so that rescaling a kernel changes nothing), with a small ridge added to the
 diagonal. For other kernels, W is diagonal, 1 / s_t with s_t^2 = sum_i w_i K_t(x_i)^2.
 The ridge is part of the problem, so the problem has a solution even if the kernel matrix is
 singular: P is strongly convex in z, and D(u) <= P(z, b) for every feasible u. At the optimum,
