@@ -20,6 +20,7 @@ from ..preparation.validation import validate_rows
 from ..problem import Vote
 from ._probabilities import log_probabilities, probabilities
 from .explanation import Explanation, explain_votes
+from .summary import ModelSummary, summarise
 
 #: The fitted attribute that holds each field of a vote. Model files use the same names.
 ATTRIBUTE_OF = {
@@ -91,6 +92,21 @@ class VoteMixin(ClassifierMixin):
         vote = self._fitted_vote()
         rows = validate_rows(self, X, vote.families, reset=False)
         return explain_votes(vote, rows, self.kernel_names_, self.classes_)
+
+    def summary(self, X: Any = None, y: Any = None) -> ModelSummary:
+        """Return what the model has learned, as a table to print or to show in a notebook.
+
+        Parameters
+        ----------
+        X, y : rows in the same form as in ``fit`` and their labels, default=None
+            If given, the summary includes the error on these rows.
+
+        Returns
+        -------
+        ModelSummary
+        """
+        self._fitted_vote()
+        return summarise(self, X, y)
 
     def _fitted_vote(self) -> Vote:
         check_is_fitted(self)

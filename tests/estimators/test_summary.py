@@ -1,0 +1,84 @@
+"""Summaries: true, aligned, and safe to show."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from support.saved_models import SIGNS, THREE, WORD_LABELS, WORDS, X, fit
+
+from votedkernels import (
+    Gaussian,
+    Polynomial,
+    Spectrum,
+    VotedKernelClassifier,
+    VotedKernelClassifierCV,
+    load_model,
+    save_model,
+)
+
+
+def test_it_says_what_the_model_has():
+    model = fit([Polynomial((1, 2)), Gaussian()], y=THREE)
+    summary = model.summary(X, THREE)
+    facts = summary.facts
+    assert facts["model"] == "VotedKernelClassifier"
+    assert facts["classes"] == "high, low, middle"
+    assert facts["features"] == "3"
+    assert facts["support vectors"] == str(len(model.support_))
+    assert facts["terms"] == str(model.term_weights_.shape[1])
+    assert "default for this number of rows" in facts["penalties"]
+    assert facts["objective"].endswith("of it above the optimum (optimal)")
+    assert facts["probabilities"] == "no"
+    n_wrong = int((model.predict(X) != THREE).sum())
+    assert facts["error on given rows"] == f"{n_wrong / len(X):.4f} ({n_wrong} of {len(X)})"
+    shares = [float(share.rstrip("%")) for _, share, _, _ in summary.kernels]
+    assert sum(shares) == pytest.approx(100.0, abs=0.5)
+    assert shares == sorted(shares, reverse=True)
+    assert sum(int(terms) for _, _, terms, _ in summary.kernels) == model.term_weights_.shape[1]
+    assert {name for name, *_ in summary.kernels} <= set(model.kernel_names_)
+
+
+def test_where_the_penalties_come_from():
+    given = fit(Gaussian(), complexity_penalty=0.1, l1_penalty=0.01).summary().facts
+    assert given["penalties"] == "complexity 0.1, l1 0.01 (given)"
+    grid = {"complexity_penalties": [0.1], "l1_penalties": [0.01], "cv": 2}
+    searched = VotedKernelClassifierCV(Gaussian(), **grid).fit(X, SIGNS).summary().facts
+    assert searched["penalties"] == "complexity 0.1, l1 0.01 (chosen by cross-validation)"
+    assert searched["cross-validation"].startswith("accuracy 0.")
+    assert searched["cross-validation"].endswith("in 2 folds")
+
+
+def test_a_search_tells_its_setting():
+    model = VotedKernelClassifierCV(Gaussian((0.1, 1.0)), cv=2, committee=3).fit(X, SIGNS)
+    facts = model.summary().facts
+    assert "committee of 3" in facts["cross-validation"]
+    assert model.best_params_["kernel"] in facts["cross-validation"]
+    assert facts["probabilities"] == "yes"
+    assert "above the optimum" in facts["relaxed"]
+
+
+def test_it_is_the_same_from_a_file(tmp_path):
+    model = fit(Spectrum((1, 2)), WORDS, WORD_LABELS)
+    save_model(model, tmp_path / "m.safetensors")
+    assert str(load_model(tmp_path / "m.safetensors").summary()) == str(model.summary())
+    assert "features" not in model.summary().facts
+
+
+def test_lines_are_aligned_and_html_is_escaped():
+    model = fit(Gaussian((1.0,)), y=np.where(SIGNS > 0, "<i>", "b"))
+    lines = str(model.summary()).splitlines()
+    start = lines[0].index("Voted")
+    facts = lines[: lines.index("")]
+    assert all(line[start - 1] == " " and line[start] != " " for line in facts)
+    html = model.summary()._repr_html_()
+    assert "<i>" not in html
+    assert "&lt;i&gt;" in html
+
+
+def test_many_classes_are_shortened_and_an_empty_model_has_no_kernels():
+    y = np.arange(40) % 10
+    model = fit(Gaussian(), y=y, l1_penalty=10.0)
+    assert model.summary().facts["classes"].endswith(", ... (10 classes)")
+    assert model.summary().kernels == []
+    assert "kernel" not in str(model.summary())
+    with pytest.raises(NotFittedError):
+        VotedKernelClassifier().summary()
