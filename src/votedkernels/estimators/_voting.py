@@ -172,13 +172,13 @@ class VoteMixin(ClassifierMixin):
         delta: float = 0.05,
         radius: float | None = None,
         sample_weight: Any = None,
+        method: str = "theorem",
     ) -> GeneralizationBound:
         """Bound the probability of error on new rows.
 
-        This is the smaller of the bounds in the paper's Theorems 1 and 2, with their errors
-        corrected. It holds with probability 1 - delta over samples (X, y) of independent rows,
-        even if the model was fitted and its penalties were chosen on that sample. On small
-        samples it is vacuous.
+        The bound holds with probability 1 - delta over samples (X, y) of independent rows. With
+        ``"theorem"`` and ``"compression"``, it holds even if the model was fitted and its
+        penalties were chosen on that sample.
 
         Parameters
         ----------
@@ -190,14 +190,22 @@ class VoteMixin(ClassifierMixin):
             the sample, rounded up to a fixed grid, and the bound accounts for that choice.
         sample_weight : None
             The theorems do not cover weights; unequal ones raise an error.
+        method : str, default="theorem"
+            ``"theorem"`` is the smaller of the bounds in the paper's Theorems 1 and 2, with their
+            errors corrected; on small samples it is vacuous. ``"compression"`` uses that few rows
+            and bits describe the model; X and y must be the rows of the fit, and the bound is that
+            of a model with rounded weights. ``"best"`` is the smaller of these two, each with half
+            of delta. ``"test"`` is for rows that the model has not seen.
 
         Returns
         -------
         GeneralizationBound
         """
+        vote = self._fitted_vote()
         return generalization_bound(
-            self, X, y, delta=delta, radius=radius, sample_weight=sample_weight
-        )
+            self, X, y, delta=delta, radius=radius, sample_weight=sample_weight, method=method,
+            rows=validate_rows(self, X, vote.families, reset=False),
+        )  # fmt: skip
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row: by the sign of the vote, or by the largest of several.

@@ -11,12 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows, count_rows, is_sparse
+from .other_bounds import (
+    bound_by_compression,
+    bound_by_test,
+    check_rows_of_fit,
+    contains_support_vector,
+)
 from .theorems import (
     GeneralizationBound,
     constant_bound,
     radius_on_grid,
     smallest_bound,
 )
+
+#: How an error can be bounded.
+METHODS = ("theorem", "compression", "test", "best")
 
 
 class VotingModel(Protocol):
@@ -25,7 +34,9 @@ class VotingModel(Protocol):
     classes_: NDArray[np.generic]
     kernels_: list[KernelFamily]
     kernel_names_: list[str]
+    support_: IntArray
     support_vectors_: Rows
+    term_support_indices_: IntArray
     term_weights_: FloatArray
     term_kernel_indices_: IntArray
     intercept_: FloatArray
@@ -44,10 +55,57 @@ def generalization_bound(
     delta: float,
     radius: float | None,
     sample_weight: ArrayLike | None,
+    method: str = "theorem",
+    rows: Rows | None = None,
 ) -> GeneralizationBound:
-    """Bound the error of a fitted model, given a sample; see `VoteMixin`."""
+    """Bound the error of a fitted model, given a sample; see `VoteMixin`.
+
+    ``rows`` are X as the kernels see them; all methods but ``"theorem"`` need them.
+    """
     check_is_fitted(model, "term_weights_")
     _check_arguments(model, delta, radius, sample_weight)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    if method == "theorem":
+        return bound_by_theorem(model, X, y, delta=delta, radius=radius)
+    if rows is None:
+        raise TypeError("this method needs the validated rows.")
+    signs = _signs(model, y, count_rows(rows))
+    if method == "test":
+        if contains_support_vector(model, rows):
+            raise ValueError(
+                "method='test' needs rows that the model has not seen, but X holds a support "
+                "vector; pass other rows, or use method='compression'."
+            )
+        return bound_by_test(model, X, signs, delta)
+    part = delta / 2 if method == "best" else delta
+    check_rows_of_fit(model, rows)
+    compressed = bound_by_compression(model, X, signs, _count_families(model), part)
+    reasons = _data_dependent(model)
+    compressed = replace(compressed, is_guarantee=not reasons, reasons=tuple(reasons))
+    if method == "compression":
+        return compressed
+    try:
+        by_theorem = bound_by_theorem(model, X, y, delta=part, radius=radius)
+    except ValueError:  # the theorems do not apply to this model
+        return replace(compressed, delta=delta)
+    best = min(by_theorem, compressed, key=lambda bound: bound.value)
+    return replace(best, delta=delta)
+
+
+def _data_dependent(model: VotingModel) -> list[str]:
+    """Return why the kernels are not fixed beforehand."""
+    return [
+        f"{type(family).__name__}({name}) is computed from the training sample; set a number"
+        for family in model.kernels_
+        for name in family.set_by_sample
+    ]
+
+
+def bound_by_theorem(
+    model: VotingModel, X: object, y: ArrayLike, *, delta: float, radius: float | None
+) -> GeneralizationBound:
+    """Return the smaller of the bounds of Theorems 1 and 2."""
     if any(family.is_continuous for family in model.kernels_):
         raise ValueError(
             "the theorems hold for finitely many kernels, and ContinuousGaussian has infinitely "
@@ -57,11 +115,7 @@ def generalization_bound(
     signs = _signs(model, y, len(decision))
     if model.term_weights_.shape[1] == 0:
         return constant_bound(signs * decision <= 0, delta)
-    reasons = [
-        f"{type(family).__name__}({name}) is computed from the training sample; set a number"
-        for family in model.kernels_
-        for name in family.set_by_sample
-    ]
+    reasons = _data_dependent(model)
     assumed: dict[str, object] = {}
     ball: float | None = None
     if any(family.needs_radius for family in model.kernels_):

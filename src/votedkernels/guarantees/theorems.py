@@ -49,7 +49,8 @@ class GeneralizationBound:
     terms : dict of str to float
         The terms, by name.
     theorem : str
-        ``"Theorem 1"``, ``"Theorem 2"`` (the smaller of the two is reported) or ``"constant"``.
+        ``"Theorem 1"``, ``"Theorem 2"`` (the smaller of the two is reported), ``"constant"``,
+        ``"sample compression"`` or ``"test rows"``.
     margin, factor, n : float, float or None, int
         The chosen rho, K and n.
     n_samples, n_families, delta : int, int, float
@@ -62,6 +63,10 @@ class GeneralizationBound:
         What the user declared without proof: the radius, bounds on kernels.
     as_printed : dict of str to float
         Theorems 1 and 2 as printed in the paper, with its errors, at the same margin. Not proved.
+    n_support, n_bits : int, float
+        For sample compression, the number of rows and of bits that describe the model.
+    rounded : VotedKernelClassifier or None
+        For sample compression, the model with rounded weights, about which the bound is.
     """
 
     value: float
@@ -77,6 +82,9 @@ class GeneralizationBound:
     reasons: tuple[str, ...] = ()
     assumed: dict[str, object] = field(default_factory=dict)
     as_printed: dict[str, float] = field(default_factory=dict)
+    n_support: int = 0
+    n_bits: float = 0.0
+    rounded: object = None
 
     @property
     def is_vacuous(self) -> bool:
@@ -98,6 +106,10 @@ class GeneralizationBound:
 
     def _settings(self) -> str:
         text = f"m = {self.n_samples}, p = {self.n_families}, delta = {self.delta:g}"
+        if self.theorem == "sample compression":
+            return text + f", {self.n_support} rows and {self.n_bits:.0f} bits"
+        if self.theorem == "test rows":
+            return f"m = {self.n_samples}, delta = {self.delta:g}"
         if self.theorem != "constant":
             text += f", rho = {self.margin:.3g}, n = {self.n}"
         return text + (f", K = {self.factor:g}" if self.factor is not None else "")
