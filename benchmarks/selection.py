@@ -244,12 +244,14 @@ def report(half: str, records: list[dict[str, Any]]) -> None:
     if table.empty or BASELINE not in set(table["method"]):
         return
     columns = ["error", "balanced_error", "support", "fit_seconds", "predict_seconds"]
-    means = table.groupby(["method", "data"])[columns].mean()
-    base = means.loc[BASELINE]
+    runs = table.groupby(["method", "data", "partition"])[columns].mean()
+    means = runs.groupby(["method", "data"]).mean()
     rows = []
     for method in [m for m in METHODS if m in means.index.get_level_values(0)]:
-        mine = means.loc[method]
-        other = base.loc[mine.index]
+        # Compare with the baseline on the partitions that this method has, too.
+        mine = runs.loc[method]
+        other = runs.loc[BASELINE].loc[mine.index].groupby("data").mean()
+        mine = mine.groupby("data").mean()
         gain = 100 * (mine["error"] - other["error"])
         ratio, clock = (
             mine["support"] / other["support"],
