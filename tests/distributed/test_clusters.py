@@ -365,9 +365,9 @@ def test_data_larger_than_the_memory_of_a_worker():
         model = model_of(
             Polynomial((1,), gamma=1.0), centers=10, random_state=0, complexity_penalty=0.0
         )
-        model.set_params(l1_penalty=0.5, tol=1e-6).fit(X, y)
+        model.set_params(l1_penalty=0.5, tol=1e-2).fit(X, y)
         assert model.stop_reason_ == "optimal"
-        assert model.dual_gap_ <= 1e-6 * model.objective_
+        assert model.dual_gap_ <= 1e-2 * model.objective_
         assert len(model.support_) > 0
 
 

@@ -3,11 +3,17 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from votedkernels import Gaussian, Precomputed, VotedKernelClassifier, VotedKernelClassifierCV
+from votedkernels import (
+    Gaussian,
+    Polynomial,
+    Precomputed,
+    VotedKernelClassifier,
+    VotedKernelClassifierCV,
+)
 from votedkernels.solvers import CONVERGENT_SOLVERS
 
 #: The default penalties are small, which takes long with the slower solvers.
-LARGER = {"complexity_penalty": 0.1, "l1_penalty": 1e-2}
+LARGER = {"complexity_penalty": 0.3, "l1_penalty": 1e-2}
 ESTIMATORS = {
     "default": VotedKernelClassifier(),
     "gaussian": VotedKernelClassifier(Gaussian()),
@@ -16,8 +22,10 @@ ESTIMATORS = {
     "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-2, **LARGER),
     "relaxed": VotedKernelClassifier(relaxation="auto"),
     "probability": VotedKernelClassifier(probability=True, **LARGER),
-    "default search": VotedKernelClassifierCV(cv=2),
-    "search": VotedKernelClassifierCV(complexity_penalties=(0.1, 1e-2), l1_penalties=(0.1,), cv=2),
+    "default search": VotedKernelClassifierCV(Gaussian((0.1, 1.0)), cv=2),
+    "search": VotedKernelClassifierCV(
+        Polynomial((1, 2)), complexity_penalties=(0.1, 1e-2), l1_penalties=(0.1,), cv=2
+    ),
     "search precomputed": VotedKernelClassifierCV(
         Precomputed(), complexity_penalties=(0.1,), l1_penalties=(1.0, 1e-2), cv=2
     ),
