@@ -178,7 +178,7 @@ def interrupted_fit(m, parameters, after):
     assert child.returncode == 0, errors
     result = json.loads(output)
     assert result["raised"], "the fit ended before the signal, or swallowed it"
-    assert result["seen"] - sent < 10  # a second or less on an idle machine
+    assert result["seen"] - sent < 5  # a second or less on an idle machine
     return result
 
 

@@ -155,6 +155,20 @@ def test_the_best_of_both_pays_for_the_choice():
     assert best.delta == 0.05
 
 
+def test_where_the_theorems_do_not_apply_compression_is_the_best():
+    X, y = waves(80)
+    K = np.tanh(X @ X.T / 20)
+    model = VotedKernelClassifier(Precomputed(), complexity_penalty=0.0, l1_penalty=0.05).fit(K, y)
+    assert model.generalization_bound(K, y, method="best").theorem == "sample compression"
+
+
+def test_a_radius_that_is_too_small_is_told_with_the_best_of_both_too():
+    X, y = waves(80)
+    model = VotedKernelClassifier(Polynomial((1,), gamma=1.0)).fit(X, y)
+    with pytest.raises(ValueError, match="a row has norm"):
+        model.generalization_bound(X, y, radius=1e-3, method="best")
+
+
 def test_kernels_that_depend_on_the_sample_make_it_heuristic():
     X, y = waves(100)
     model = VotedKernelClassifier(Gaussian((0.1,))).fit(X, y)

@@ -24,7 +24,7 @@ from ._probabilities import fit_scale
 FOLDS = 5
 #: Relative gap of the votes in folds, unless ``tol`` is larger.
 TOL = 1e-3
-#: The shortest time limit of a fold, in seconds.
+#: Time limit of a fold, in seconds, if no time is left: enough for it to raise its error.
 SHORTEST = 1e-3
 
 

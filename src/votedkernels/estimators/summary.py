@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: So many classes are listed by name.
+#: Up to this many classes are listed by name.
 MOST_CLASSES = 8
 HEADINGS = ("kernel", "share", "terms", "penalty")
 

@@ -87,7 +87,10 @@ def generalization_bound(
         return compressed
     try:
         by_theorem = bound_by_theorem(model, X, y, delta=part, radius=radius)
-    except ValueError:  # the theorems do not apply to this model
+    except ValueError:
+        if radius is not None:  # it may be wrong, which the user must know
+            raise
+        # The theorems do not apply to this model.
         return replace(compressed, delta=delta)
     best = min(by_theorem, compressed, key=lambda bound: bound.value)
     return replace(best, delta=delta)

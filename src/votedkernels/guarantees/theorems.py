@@ -107,7 +107,8 @@ class GeneralizationBound:
     def _settings(self) -> str:
         text = f"m = {self.n_samples}, p = {self.n_families}, delta = {self.delta:g}"
         if self.theorem == "sample compression":
-            return text + f", {self.n_support} rows and {self.n_bits:.0f} bits"
+            rows = "1 row" if self.n_support == 1 else f"{self.n_support} rows"
+            return text + f", {rows} and {self.n_bits:.0f} bits"
         if self.theorem == "test rows":
             return f"m = {self.n_samples}, delta = {self.delta:g}"
         if self.theorem != "constant":
