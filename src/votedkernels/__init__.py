@@ -9,6 +9,7 @@ from .complexity import Dimension, Empirical, Local, Massart, StableRank, Trace
 from .display import (
     BoundDisplay,
     ConvergenceDisplay,
+    ExplanationDisplay,
     KernelMassDisplay,
     PenaltyGridDisplay,
     SupportPathDisplay,
@@ -35,6 +36,7 @@ __all__ = [
     "Dimension",
     "EditDistance",
     "Empirical",
+    "ExplanationDisplay",
     "Gaussian",
     "KernelMassDisplay",
     "Local",

@@ -1,5 +1,7 @@
 """Explanations: the votes of the examples, which sum to the decision."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -79,6 +81,22 @@ def test_the_table_adds_up():
     assert str(BY_HAND) == BY_HAND.table(0)
     several = fit(Gaussian(), y=THREE).explain(NEW)
     assert several.table(3, 2, "high").splitlines()[-1].startswith("vote for high")
+
+
+def test_the_table_of_features_adds_up():
+    values = replace(
+        BY_HAND, shapley_values=np.array([[[0.5, -0.125]], [[0.0, -0.25]]]),
+        baseline=np.array([0.1]), features=["length", "width"],
+    )  # fmt: skip
+    assert values.feature_table(0, 1).splitlines() == [
+        "mean vote for yes    +0.1000",
+        "length               +0.5000",
+        "1 other feature      -0.1250",
+        "vote for yes         +0.4750",
+    ]
+    assert values.feature_table(0, label="no").splitlines()[1] == "length              -0.5000"
+    with pytest.raises(ValueError, match=r"no Shapley values; call explain\(X, background="):
+        BY_HAND.feature_table()
 
 
 def test_bad_requests():

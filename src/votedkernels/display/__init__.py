@@ -6,6 +6,7 @@ matplotlib is imported only when something is drawn.
 
 from .bound_terms import BoundDisplay
 from .convergence import ConvergenceDisplay
+from .explained_row import ExplanationDisplay
 from .kernel_mass import KernelMassDisplay
 from .penalty_grid import PenaltyGridDisplay
 from .support_path import SupportPathDisplay
@@ -14,6 +15,7 @@ from .voting_boundary import VotingBoundaryDisplay
 __all__ = [
     "BoundDisplay",
     "ConvergenceDisplay",
+    "ExplanationDisplay",
     "KernelMassDisplay",
     "PenaltyGridDisplay",
     "SupportPathDisplay",

@@ -76,13 +76,17 @@ class VoteMixin(ClassifierMixin):
         decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
         return decision[:, 0] if decision.shape[1] == 1 else decision
 
-    def explain(self, X: Any) -> Explanation:
+    def explain(self, X: Any, background: Any = None) -> Explanation:
         """Return the votes that decide each row: which training example, how much, and how.
 
         Parameters
         ----------
         X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
             training rows
+        background : rows like X, default=None
+            If given, the explanation includes the Shapley value of each feature: what it adds to
+            the vote, compared with these rows. Only for Gaussian and polynomial kernels on dense
+            rows. The time grows with the number of background rows; 100 are often enough.
 
         Returns
         -------
@@ -91,7 +95,10 @@ class VoteMixin(ClassifierMixin):
         """
         vote = self._fitted_vote()
         rows = validate_rows(self, X, vote.families, reset=False)
-        return explain_votes(vote, rows, self.kernel_names_, self.classes_)
+        if background is not None:
+            background = validate_rows(self, background, vote.families, reset=False)
+        names = getattr(self, "feature_names_in_", None)
+        return explain_votes(vote, rows, self.kernel_names_, self.classes_, background, names)
 
     def summary(self, X: Any = None, y: Any = None) -> ModelSummary:
         """Return what the model has learned, as a table to print or to show in a notebook.

@@ -1,4 +1,4 @@
-"""Why a model decided as it did: the votes of the training examples, one by one."""
+"""Why a model decided as it did: the votes of the training examples, or what each feature adds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Vote
+from ._shapley import shapley_values
 
 #: How many votes a table lists if no number is given.
 LISTED = 10
+#: A line of a table: who, by which kernel, how much.
+Line = tuple[str, str, float]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,13 @@ class Explanation:
     kernels : list of str
         The kernel of each term.
     classes : array of shape (n_classes,)
+    shapley_values : array of shape (n_rows, n_problems, n_features), or None
+        What each feature adds to the vote, compared with background rows; None if there were none.
+    baseline : array of shape (n_problems,), or None
+        The mean vote on the background rows. Together with the Shapley values of a row, it sums to
+        the vote on that row.
+    features : list of str, or None
+        The names of the features, or x0, x1, ...
     """
 
     contributions: FloatArray
@@ -38,6 +48,9 @@ class Explanation:
     support: IntArray
     kernels: list[str]
     classes: Any
+    shapley_values: FloatArray | None = None
+    baseline: FloatArray | None = None
+    features: list[str] | None = None
 
     @property
     def decisions(self) -> FloatArray:
@@ -108,24 +121,75 @@ class Explanation:
         column, sign, label = self._side(row, label)
         mine = sign * self.contributions[row, column]
         listed = self.largest(row, n, label)
-        shown = sum(ballot.contribution for ballot in listed)
-        rest = np.count_nonzero(mine) - len(listed)
         lines = [
-            (f"training row {ballot.example}", ballot.kernel, f"{ballot.contribution:+.4f}")
+            (f"training row {ballot.example}", ballot.kernel, ballot.contribution)
             for ballot in listed
         ]
-        if rest > 0:
-            others = "1 other vote" if rest == 1 else f"{rest} other votes"
-            lines.append((others, "", f"{mine.sum() - shown:+.4f}"))
+        lines += _rest("vote", int(np.count_nonzero(mine)) - len(listed), mine.sum(), lines)
         constant = sign * self.intercepts[column]
         if constant:
-            lines.append(("constant", "", f"{constant:+.4f}"))
-        lines.append((f"vote for {label}", "", f"{mine.sum() + constant:+.4f}"))
-        widths = [max(len(line[place]) for line in lines) for place in range(3)]
-        return "\n".join(
-            f"{who:<{widths[0]}}  {kernel:<{widths[1]}}  {amount:>{widths[2]}}"
-            for who, kernel, amount in lines
-        )
+            lines.append(("constant", "", constant))
+        return _as_text([*lines, (f"vote for {label}", "", mine.sum() + constant)])
+
+    def feature_table(self, row: int = 0, n: int | None = LISTED, label: Any = None) -> str:
+        """Return the largest Shapley values of a row, as lines of text.
+
+        Parameters
+        ----------
+        row, n, label : as for `largest`
+
+        Returns
+        -------
+        str
+        """
+        names, mine, baseline, label = self.effects(row, label)
+        order = np.argsort(-np.abs(mine), kind="stable")[:n]
+        lines = [(f"mean vote for {label}", "", baseline)]
+        shown = [(names[i], "", float(mine[i])) for i in order]
+        shown += _rest("feature", len(mine) - len(order), mine.sum(), shown)
+        return _as_text([*lines, *shown, (f"vote for {label}", "", mine.sum() + baseline)])
+
+    def effects(self, row: int = 0, label: Any = None) -> tuple[list[str], FloatArray, float, Any]:
+        """Return what the features add to the vote for a class.
+
+        Parameters
+        ----------
+        row, label : as for `largest`
+
+        Returns
+        -------
+        names of the features, their Shapley values, the mean vote on background rows, the class
+        """
+        if self.shapley_values is None or self.baseline is None or self.features is None:
+            raise ValueError(
+                "this explanation has no Shapley values; call explain(X, background=rows), with "
+                "some rows to compare with, such as 100 training rows."
+            )
+        column, sign, label = self._side(row, label)
+        values = sign * self.shapley_values[row, column]
+        return self.features, values, float(sign * self.baseline[column]), label
+
+    def parts(
+        self, row: int = 0, label: Any = None
+    ) -> tuple[list[str], FloatArray, tuple[str, float], Any]:
+        """Return what adds to the vote for a class: features if known, else training examples.
+
+        Parameters
+        ----------
+        row, label : as for `largest`
+
+        Returns
+        -------
+        names, what each adds, the name and the amount of the constant, the class
+        """
+        if self.shapley_values is not None:
+            names, values, baseline, label = self.effects(row, label)
+            return names, values, ("mean vote", baseline), label
+        column, sign, label = self._side(row, label)
+        pairs = zip(self.support, self.kernels, strict=True)
+        names = [f"row {example}, {kernel}" for example, kernel in pairs]
+        constant = float(sign * self.intercepts[column])
+        return names, sign * self.contributions[row, column], ("constant", constant), label
 
     def __str__(self) -> str:
         return self.table() if len(self.contributions) else "no rows"
@@ -166,12 +230,43 @@ class Ballot:
     contribution: float
 
 
-def explain_votes(vote: Vote, X: Any, kernel_names: list[str], classes: Any) -> Explanation:
+def _rest(what: str, n: int, total: float, lines: list[Line]) -> list[Line]:
+    """Return a line for the n that are not listed, if any."""
+    if n <= 0:
+        return []
+    amount = total - sum(line[2] for line in lines)
+    return [(f"1 other {what}" if n == 1 else f"{n} other {what}s", "", amount)]
+
+
+def _as_text(lines: list[Line]) -> str:
+    texts = [(who, what, f"{amount:+.4f}") for who, what, amount in lines]
+    widths = [max(len(line[place]) for line in texts) for place in range(3)]
+    return "\n".join(
+        f"{who:<{widths[0]}}  {what:<{widths[1]}}  {amount:>{widths[2]}}"
+        for who, what, amount in texts
+    )
+
+
+def explain_votes(
+    vote: Vote,
+    X: Any,
+    kernel_names: list[str],
+    classes: Any,
+    background: Any = None,
+    features: Any = None,
+) -> Explanation:
     """Return the explanation of a vote on validated rows."""
+    values = baseline = None
+    if background is not None:
+        values, baseline = shapley_values(vote, X, background)
+        features = [f"x{i}" for i in range(X.shape[1])] if features is None else list(features)
     return Explanation(
         contributions=vote.contributions(X),
         intercepts=np.asarray(vote.intercepts),
         support=vote.support[vote.places],
         kernels=[kernel_names[k] for k in vote.kernels],
         classes=classes,
+        shapley_values=values,
+        baseline=baseline,
+        features=features if background is not None else None,
     )
