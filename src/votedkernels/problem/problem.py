@@ -6,6 +6,9 @@
                        |sum_i u_i y_i K_k(x_i, c_j)| <= L_k   for all k, j,
                        sum_i u_i y_i = 0                          (only with an intercept)
 
+Other losses are sums of hinges, too (`losses`). Then i numbers the hinges instead of the rows, y_i
+is the sign of a hinge, and its goal g_i takes the place of 1: D(u) = sum_i g_i u_i.
+
 D(u) <= F(a, b) for every feasible pair, so the gap F - D bounds how far a model is from the
 optimum. Three steps make any u feasible (`Problem.into_box`, `Problem.dual_value`): clip it to its
 box; with an intercept, shrink the heavier class until the classes balance; if the largest
@@ -31,6 +34,7 @@ from numpy.typing import NDArray
 from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.columns import Columns
+from .losses import best_constant
 
 #: Numbers in double or in extended precision.
 Reals = TypeVar("Reals", FloatArray, NDArray[np.longdouble])
@@ -85,7 +89,10 @@ class Prices:
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties."""
+    """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties.
+
+    For losses with several hinges per row, ``y`` and ``w`` are the signs and weights of all hinges.
+    """
 
     columns: Columns
     y: FloatArray
@@ -99,6 +106,9 @@ class Problem:
     #: Rho, and the row of each centre, which is needed if rho > 0.
     l2_penalty: float = 0.0
     center_rows: IntArray | None = None
+    #: The goal of each hinge and its row; None if all goals are 1, and if hinge i belongs to row i.
+    goals: FloatArray | None = None
+    hinge_rows: IntArray | None = None
 
     @property
     def budget(self) -> Budget:
@@ -112,7 +122,31 @@ class Problem:
     @property
     def n_rows(self) -> int:
         """Number of (distinct) rows."""
-        return len(self.y)
+        return len(self.y) if self.hinge_rows is None else self.columns.n_rows
+
+    def at_hinges(self, values: Reals) -> Reals:
+        """Return values that belong to rows, such as f, at the row of each hinge."""
+        return values if self.hinge_rows is None else values[self.hinge_rows]
+
+    def signed(self, u: FloatArray) -> FloatArray:
+        """Return v, which has the sum of y_i u_i over the hinges of each row."""
+        if self.hinge_rows is None:
+            return u * self.y
+        sums = np.bincount(self.hinge_rows, u * self.y, self.columns.n_rows)
+        return sums.astype(np.float64, copy=False)
+
+    def shortfalls(self, decision: Reals) -> Reals:
+        """Return how much f misses the goal of each hinge: 1 - y f or, with goals, g - y f."""
+        goals = 1.0 if self.goals is None else self.goals
+        return goals - self.y * self.at_hinges(decision)
+
+    def margins(self, decision: FloatArray) -> FloatArray:
+        """Return y f, shifted so that every goal is 1."""
+        return self.y * decision if self.goals is None else 1.0 - self.shortfalls(decision)
+
+    def reward(self, u: FloatArray) -> float:
+        """Return the dual objective, sum_i u_i or, with goals, sum_i g_i u_i."""
+        return float(u.sum() if self.goals is None else self.goals @ u)
 
     def decision(self, terms: Terms) -> FloatArray:
         """Return f at every row."""
@@ -121,7 +155,7 @@ class Problem:
 
     def objective(self, terms: Terms, decision: FloatArray) -> float:
         """Return F for a vote whose values at the rows are ``decision``."""
-        loss = float(self.w @ np.maximum(0.0, 1.0 - self.y * decision))
+        loss = float(self.w @ np.maximum(0.0, self.shortfalls(decision)))
         value = loss + float(self.penalties[terms.kernels] @ np.abs(terms.weights))
         if self.l2_penalty:
             value += 0.5 * self.square(terms, self.norm_gradient(terms))
@@ -175,19 +209,19 @@ class Problem:
         """
         divisor = max(1.0, float(self.excess(correlation).max(initial=0.0)))
         if square <= 0:
-            return float(u.sum()) / divisor
-        shrink = min(1.0 / divisor, float(u.sum()) / square)  # the best of those allowed
-        return shrink * float(u.sum()) - 0.5 * shrink**2 * square
+            return self.reward(u) / divisor
+        shrink = min(1.0 / divisor, max(0.0, self.reward(u)) / square)  # the best of those allowed
+        return shrink * self.reward(u) - 0.5 * shrink**2 * square
 
     def correlate(self, u: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i u_i y_i K_k(x_i, c_j) for all centres or for some, in one pass."""
-        return self.columns.correlate(u * self.y, centers)
+        return self.columns.correlate(self.signed(u), centers)
 
     def price(self, u: FloatArray) -> Prices:
         """Return the prices of all columns for a u in the box, in one pass."""
-        correlation, centers = self.columns.worst_columns(u * self.y, self.penalties)
+        correlation, centers = self.columns.worst_columns(self.signed(u), self.penalties)
         excess = self.excess(correlation, centers)
-        return Prices(float(u.sum()) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
+        return Prices(self.reward(u) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
 
     def dual_parts(self, u: FloatArray, v: Terms) -> tuple[FloatArray, float]:
         """Return the correlation and the square that `dual_value` takes in addition to u."""
@@ -199,13 +233,21 @@ class Problem:
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Problem:
         """Return the problem on some of the rows and centres, with the same penalties."""
-        w = self.w[rows]
+        hinges, hinge_rows = rows, None
+        if self.hinge_rows is not None:
+            place = np.full(self.n_rows, -1)
+            place[rows] = np.arange(len(rows))
+            hinges = np.flatnonzero(place[self.hinge_rows] >= 0)
+            hinge_rows = place[self.hinge_rows[hinges]]
+        w = self.w[hinges]
         return replace(
             self,
             columns=self.columns.restricted(rows, centers),
-            y=self.y[rows],
-            w=w / w.sum(),
+            y=self.y[hinges],
+            w=w / (w.sum() / self.w.sum()),
             allowed=None if self.allowed is None else self.allowed[:, centers],
+            goals=None if self.goals is None else self.goals[hinges],
+            hinge_rows=hinge_rows,
         )
 
     def certify(self, terms: Terms, u: FloatArray, v: Terms | None = None) -> tuple[float, float]:
@@ -215,8 +257,16 @@ class Problem:
         return objective, self.dual_value(u, *self.dual_parts(u, v or Terms.none()))
 
     def empty_vote(self) -> Terms:
-        """Return the best vote without kernels: f = 0 or, with an intercept, 1 or -1."""
+        """Return the best vote without kernels: f = 0 or, with an intercept, the best constant."""
         if not self.fit_intercept:
             return Terms.none()
-        heavier = 1.0 if self.w @ self.y >= 0 else -1.0
-        return Terms(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0), heavier)
+        if self.goals is None:
+            constant = 1.0 if self.w @ self.y >= 0 else -1.0
+        else:
+            constant = best_constant(self.y, self.w, self.goals)
+        return replace(Terms.none(), intercept=constant)
+
+    def empty_dual(self) -> FloatArray:
+        """Return a feasible u that belongs to the empty vote, before the columns constrain it."""
+        constant = np.full(self.n_rows, self.empty_vote().intercept)
+        return self.into_box(np.where(self.shortfalls(constant) >= 0, self.w, 0.0))

@@ -95,11 +95,12 @@ def closer_rounding_error(problem: Problem, solution: Solution) -> float:
     values = columns.take(terms.kernels, terms.centers)
     error = eps * (np.abs(values) @ np.abs(terms.weights))
     f = values @ terms.weights + terms.intercept
-    at_stake = problem.y * f < 1 + error
+    error = problem.at_hinges(error)
+    at_stake = problem.margins(f) < 1 + error
     objective_error = float(problem.w[at_stake] @ error[at_stake])
     u = problem.into_box(solution.dual)
     excess = problem.excess(problem.correlate(u))
-    worst = excess + eps * problem.excess(columns.correlate_sizes(u))
+    worst = excess + eps * problem.excess(columns.correlate_sizes(np.abs(problem.signed(u))))
     too_high = float(worst.max(initial=0.0)) - max(1.0, float(excess.max(initial=0.0)))
     return max(objective_error / solution.objective, too_high)
 
@@ -108,7 +109,10 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
     """Return (F, D) of a solution, recomputed from the data in extended precision."""
     columns, terms = problem.columns.at_hand(), solution.terms
     u = problem.into_box(solution.dual).astype(np.longdouble)
-    y = problem.y.astype(np.longdouble)
+    v = problem.y.astype(np.longdouble) * u
+    if problem.hinge_rows is not None:
+        v, of_hinges = np.zeros(problem.n_rows, np.longdouble), v
+        np.add.at(v, problem.hinge_rows, of_hinges)
     f = np.full(columns.n_rows, np.longdouble(terms.intercept))
     correlation = np.zeros((columns.n_kernels, columns.n_centers), np.longdouble)
     centers = _widen(columns.centers)
@@ -119,16 +123,17 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
             base = base.astype(np.longdouble, copy=False)
             for k, member in enumerate(members):
                 values = family.member(base, k)
-                correlation[member] += (u * y)[rows] @ values
+                correlation[member] += v[rows] @ values
                 mine = terms.kernels == member
                 f[rows] += values[:, terms.centers[mine]] @ terms.weights[mine]
-    loss = problem.w @ np.maximum(0, 1 - y * f)
+    loss = problem.w @ np.maximum(0, problem.shortfalls(f))
     price = problem.penalties[terms.kernels] @ np.abs(terms.weights.astype(np.longdouble))
     _, square = _extended_gradient(problem, terms)
     dual_terms = solution.dual_terms or Terms.none()
     gradient, dual_square = _extended_gradient(problem, dual_terms)
     excess = problem.excess(correlation - gradient)
-    shrink, total = 1 / max(1, excess.max()), u.sum()
+    total = u.sum() if problem.goals is None else problem.goals @ u
+    shrink = 1 / max(1, excess.max())
     if dual_square > 0:
         shrink = min(shrink, total / dual_square)
     bound = shrink * total - shrink**2 * dual_square / 2

@@ -3,12 +3,13 @@
 The learning problem on the pool, and its dual, are
 
     min  sum_i w_i xi_i + sum_c l_c (b+_c + b-_c) + 1/2 b^T H b,     b = b+ - b-
-         s.t.  xi - s + Z b = 1,     all but b >= 0
-    max  sum_i u_i - 1/2 b^T H b
+         s.t.  xi - s + Z b = g,     all but b >= 0
+    max  sum_i g_i u_i - 1/2 b^T H b
          s.t.  u + t = w,     Z^T u - H b + p = l,     -Z^T u + H b + q = l,     all but b >= 0
 
-with columns Z_ic = y_i K_c(x_i) / max |K_c|. H is 0 except for the hybrid norm. A logarithmic
-barrier of size mu keeps all variables positive. At the optimum of the problem with the barrier,
+with columns Z_ic = y_i K_c(x_i) / max |K_c|. All goals g are 1 for the hinge loss. H is 0 except
+for the hybrid norm. A logarithmic barrier of size mu keeps all variables positive. At the optimum
+of the problem with the barrier,
 
     xi t = s u = b+ p = b- q = mu.
 
@@ -92,16 +93,17 @@ def solve_pool(
     balance: FloatArray | None,
     squared: FloatArray | None = None,
     *,
+    goals: FloatArray | None = None,
     most_kept: int | None = None,
     deadline: float | None = None,
 ) -> PoolSolution:
     """Minimise the hinge loss plus penalties over the columns Z to a relative gap of ``tol``.
 
     ``balance`` holds the labels if there is an intercept, which is a column without a penalty.
-    ``squared`` is H, or None for 0. At most ``most_kept`` rows near the margin stay in the linear
-    system: more of them need more memory, fewer lose digits.
+    ``squared`` is H, or None for 0; ``goals`` is g, or None for 1. At most ``most_kept`` rows near
+    the margin stay in the linear system: more of them need more memory, fewer lose digits.
     """
-    state = _State(Z, w, penalties, balance, squared, most_kept)
+    state = _State(Z, w, penalties, balance, squared, most_kept, goals)
     tol = max(tol, SMALLEST_GAP)
     objective, weights, intercept = np.inf, np.zeros(Z.shape[1]), 0.0
     bound, dual, dual_weights, n_steps = -np.inf, state.u, state.b, 0
@@ -142,10 +144,12 @@ class _State:
         balance: FloatArray | None,
         squared: FloatArray | None,
         most_kept: int | None = None,
+        goals: FloatArray | None = None,
     ) -> None:
         self.Z, self.w, self.penalties = Z, w, penalties
         self.most_kept = len(w) if most_kept is None else most_kept
         self.balance, self.squared = balance, squared
+        self.goals = np.ones(len(w)) if goals is None else goals
         self.intercept = 0.0
         u = 0.5 * w
         if balance is not None:  # sum_i u_i y_i = 0 from the start
@@ -175,7 +179,7 @@ class _State:
         excess = np.abs(self.u @ self.Z - pull) / self.penalties
         shrink = 1.0 / max(1.0, float(excess.max(initial=0.0)))
         square = float(self.b @ pull)
-        return shrink * float(self.u.sum()) - 0.5 * shrink**2 * square, shrink
+        return shrink * float(self.goals @ self.u) - 0.5 * shrink**2 * square, shrink
 
     def vote(self) -> tuple[float, FloatArray]:
         """Return F on the pool, and weights that are 0 for columns the optimum does not use.
@@ -190,7 +194,7 @@ class _State:
         return self._objective(weights), weights
 
     def _objective(self, b: FloatArray) -> float:
-        loss = self.w @ np.maximum(0.0, 1.0 - self._margins(b))
+        loss = self.w @ np.maximum(0.0, self.goals - self._margins(b))
         return float(loss + self.penalties @ np.abs(b) + 0.5 * b @ self._pull(b))
 
     def _pull(self, b: FloatArray) -> FloatArray:
@@ -305,7 +309,7 @@ class _State:
         """Return the step after which the four products are ``aim``, to first order."""
         (xi, s, up, down), (_, u, p, q) = self.primal, self.dual
         towards = [a / z - x for a, x, z in zip(aim, self.primal, self.dual, strict=True)]
-        missing = 1.0 - (xi - s + self._margins(self.b))
+        missing = self.goals - (xi - s + self._margins(self.b))
         correlation = u @ self.Z - self._pull(self.b)
         lacks_p, lacks_q = self.penalties - correlation - p, self.penalties + correlation - q
         E = up / p + down / q

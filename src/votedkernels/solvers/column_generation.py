@@ -74,7 +74,7 @@ def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None
     problem, best, tol = rounds.problem, rounds.best, rounds.tol
     problem.budget.check_time()
     rounding = rounding_to_penalty(problem)
-    u = problem.into_box(problem.w)
+    u = problem.empty_dual()
     if master is None:
         master = Master(problem)
         if start is None:

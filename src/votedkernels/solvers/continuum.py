@@ -79,7 +79,7 @@ class Exchange:
         self.problem = problem
         self.tol = tol
         self.best: Solution | None = None
-        self.bound, self.dual = 0.0, np.zeros(problem.n_rows)
+        self.bound, self.dual = 0.0, np.zeros(len(problem.y))
         self.n_iter = 0
 
     @property
@@ -121,10 +121,10 @@ class Exchange:
         assert self.best is not None
         problem, objective = self.problem, self.best.objective
         u = problem.into_box(found.dual)
-        target = float(u.sum()) / ((1 - self.tol) * objective) if objective > 0 else np.inf
+        target = problem.reward(u) / ((1 - self.tol) * objective) if objective > 0 else np.inf
         prices = price_widths(problem, u, max(1.0, target), WIDTHS_PER_ROUND)
         others = float(problem.excess(problem.correlate(u)).max(initial=0.0))
-        proved = float(u.sum()) / max(1.0, prices.excess, others)
+        proved = problem.reward(u) / max(1.0, prices.excess, others)
         if proved > self.bound:
             self.bound, self.dual = proved, u
         return prices.gammas

@@ -71,7 +71,7 @@ def _grow_pool(rounds: Rounds, start: Terms | None) -> str:
     if start is None and not problem.l2_penalty:  # l2 needs rows as centres
         solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL)
         start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
-    u, v = problem.into_box(problem.w), Terms.none()
+    u, v = problem.empty_dual(), Terms.none()
     if start is not None and len(start.kernels):
         rounds.offer_start(start)
         pool.add_terms(start)

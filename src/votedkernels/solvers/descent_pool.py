@@ -39,11 +39,11 @@ class DescentPool(ColumnPool):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.Z = np.zeros((problem.n_rows, 0))
+        self.Z = np.zeros((len(problem.y), 0))
         #: How accurately to solve the next step.
         self.accuracy = 0.1
         everything = problem.columns.n_kernels * problem.columns.n_centers
-        self.most = most_columns(problem.n_rows, problem.budget.memory, everything)
+        self.most = most_columns(len(problem.y), problem.budget.memory, everything)
 
     @property
     def reason_to_give_up(self) -> str:
@@ -71,9 +71,10 @@ class DescentPool(ColumnPool):
         self, kernels: IntArray, centers: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return y K_c(x) / max |K_c| and max |K_c|, using little memory beyond the result."""
-        Z = np.empty((self.problem.n_rows, len(kernels)))
+        Z = np.empty((len(self.problem.y), len(kernels)))
         for part in blocks(len(kernels), COLUMNS_AT_ONCE):
-            Z[:, part] = self.problem.columns.take(kernels[part], centers[part])
+            values = self.problem.columns.take(kernels[part], centers[part])
+            Z[:, part] = self.problem.at_hinges(values)
         Z *= self.problem.y[:, None]
         scale = largest_values(Z, axis=0)
         Z /= scale
@@ -113,17 +114,17 @@ class DescentPool(ColumnPool):
         squared = self._squared() if problem.l2_penalty else None
         # Until there is a vote, ignore the deadline: an unfinished step yields none.
         deadline = problem.budget.deadline if len(best.terms.kernels) else None
-        most_kept = most_rows(problem.n_rows, len(self.kernels), problem.budget.memory)
+        most_kept = most_rows(len(problem.y), len(self.kernels), problem.budget.memory)
         found = solve_pool(
             self.Z, problem.w, penalties, wanted, balance, squared,
-            most_kept=most_kept, deadline=deadline,
+            goals=problem.goals, most_kept=most_kept, deadline=deadline,
         )  # fmt: skip
         self._offer(best, found)
         self.note_weights(found.weights)
         if squared is not None:  # the optimum is not a corner
             weights = found.dual_weights / self.scale
             return found.dual, Terms(self.kernels, self.centers, weights).nonzero()
-        corner = read_off_corner(self.Z, problem.w, penalties, found, balance)
+        corner = read_off_corner(self.Z, problem.w, penalties, found, balance, problem.goals)
         if corner is not None:
             self._offer(best, corner)
         return found.dual if corner is None else corner.dual, Terms.none()
@@ -144,8 +145,10 @@ class DescentPool(ColumnPool):
 
     def _offer(self, best: Incumbent, found: PoolSolution) -> None:
         terms = Terms(self.kernels, self.centers, found.weights / self.scale, found.intercept)
-        f = self.problem.y * (self.Z @ found.weights) + found.intercept
-        best.offer_vote(terms, f)
+        f = self.problem.y * (self.Z @ found.weights)
+        if self.problem.hinge_rows is not None:  # any hinge of a row will do
+            f = f[np.unique(self.problem.hinge_rows, return_index=True)[1]]
+        best.offer_vote(terms, f + found.intercept)
 
 
 def pool_bytes(n_rows: int, n_pool: int, n_kept: int) -> int:
@@ -197,6 +200,7 @@ def read_off_corner(
     penalties: FloatArray,
     found: PoolSolution,
     balance: FloatArray | None,
+    goals: FloatArray | None = None,
 ) -> PoolSolution | None:
     """Return the corner near an interior solution, to full precision; None if there is none.
 
@@ -218,7 +222,8 @@ def read_off_corner(
     if n_basic:
         columns[np.argsort(-inner, kind="stable")[:n_basic]] = BASIC
     unit = float(w.mean())
-    lp = LinearProgram(np.ones(len(w)), w / unit, matrix, lower / unit, upper / unit)
+    cost = np.ones(len(w)) if goals is None else goals
+    lp = LinearProgram(cost, w / unit, matrix, lower / unit, upper / unit)
     guess = LPResult(found.dual / unit, weights, Basis(columns, rows), 0)
     solved = solve_basis(lp, guess)
     if solved is guess:

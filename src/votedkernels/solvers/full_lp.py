@@ -3,6 +3,7 @@
     min  sum_i w_i xi_i + sum_kj L_k (a+_kj + a-_kj)
     s.t. xi_i >= 1 - y_i sum_kj (a+_kj - a-_kj) K_k(x_i, c_j),    a+, a-, xi >= 0
 
+(with a goal instead of 1, and one xi per hinge, for other losses).
 All 2 p n_centers columns are in memory, so this is for small problems and for checking other
 solvers. Columns are divided by their largest absolute value, and the objective by a common unit.
 Neither changes the solution.
@@ -86,12 +87,13 @@ class WholeLP:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        columns, n = problem.columns, problem.n_rows
+        columns, n = problem.columns, len(problem.y)
         allowed = problem.allowed
         if allowed is None:
             allowed = np.ones((columns.n_kernels, columns.n_centers), bool)
         self.kernels, self.centers = np.nonzero(allowed)
-        signed = columns.take(self.kernels, self.centers) * problem.y[:, None]
+        values = problem.at_hinges(columns.take(self.kernels, self.centers))
+        signed = values * problem.y[:, None]
         self.scale = largest_values(signed, axis=0)
         penalties = problem.penalties[self.kernels] / self.scale
         positive = penalties[penalties > 0]
@@ -108,7 +110,7 @@ class WholeLP:
             cost=-np.concatenate(costs),
             upper=np.full(matrix.shape[1], np.inf),
             matrix=matrix,
-            row_lower=np.ones(n),
+            row_lower=np.ones(n) if problem.goals is None else problem.goals,
             row_upper=np.full(n, np.inf),
         )
 

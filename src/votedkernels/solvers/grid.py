@@ -98,7 +98,7 @@ def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
     """Return the best of the votes from other pairs, without a bound."""
     objectives = [problem.objective(s.terms, problem.decision(s.terms)) for s in votes]
     best = int(np.argmin(objectives))
-    nothing = np.zeros(problem.n_rows)
+    nothing = np.zeros(len(problem.y))
     terms, objective = votes[best].terms, objectives[best]
     return Solution(problem.columns, terms, nothing, objective, 0.0, 0, "precision")
 

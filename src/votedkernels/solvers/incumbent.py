@@ -8,6 +8,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 from ..problem import Problem, Solution, Terms
+from ..problem.losses import best_factor
 from ..problem.rounding import verify
 
 ALMOST_SEPARATED = 1e-6
@@ -30,13 +31,15 @@ class Incumbent:
         self.objective = problem.objective(
             self.terms, np.full(problem.n_rows, self.terms.intercept)
         )
-        self.dual = np.zeros(problem.n_rows)
+        self.dual = np.zeros(len(problem.y))
         self.dual_terms: Terms | None = None
         self.dual_bound = 0.0
 
     def offer_vote(self, terms: Terms, decision: FloatArray) -> None:
         """Keep a vote if it is the best so far."""
         self._keep(terms, self.problem.objective(terms, decision))
+        if self.problem.goals is not None:
+            return
         smallest = float((self.problem.y * decision).min())
         if 1 - ALMOST_SEPARATED < smallest < 1:
             # Without rounding, all hinges would be 0: stretch the vote, in case penalties are tiny.
@@ -53,7 +56,10 @@ class Incumbent:
         of it may still be better than none.
         """
         price = float(self.problem.penalties[terms.kernels] @ np.abs(terms.weights))
-        factor = best_factor(self.problem.y * decision, self.problem.w, price)
+        problem = self.problem
+        goals = np.ones(len(problem.y)) if problem.goals is None else problem.goals
+        margins = problem.y * problem.at_hinges(decision)
+        factor = best_factor(margins, goals, problem.w, price)
         scaled = replace(terms, weights=terms.weights * factor, intercept=terms.intercept * factor)
         self.offer_vote(scaled, decision * factor)
 
@@ -96,18 +102,3 @@ class Incumbent:
             stop_reason,
             self.dual_terms,
         )
-
-
-def best_factor(margins: FloatArray, w: FloatArray, price: float) -> float:
-    """Return the c >= 0 that minimises sum_i w_i max(0, 1 - c margins_i) + c price.
-
-    The slope at c = 0 is price - sum_i w_i margins_i. It grows by w_i margins_i as c passes the
-    corner 1 / margins_i of a positive margin.
-    """
-    order = np.argsort(-margins, kind="stable")
-    order = order[margins[order] > 0]
-    slopes = price - float(w @ margins) + np.cumsum(w[order] * margins[order])
-    if len(order) == 0 or price >= w @ margins:
-        return 0.0
-    last = min(int(np.searchsorted(slopes >= 0, True)), len(order) - 1)
-    return float(1.0 / margins[order[last]])

@@ -17,5 +17,5 @@ from ..problem import Problem
 
 def first_entry(problem: Problem, prices: FloatArray) -> float:
     """Return the level above which no column has a weight."""
-    correlation = problem.correlate(problem.into_box(problem.w))
+    correlation = problem.correlate(problem.empty_dual())
     return float(replace(problem, penalties=prices).excess(correlation).max(initial=0.0))

@@ -4,6 +4,9 @@ In its dual form, the pool's columns are the rows of a small LP, and the samples
 
     max  sum_i u_i     s.t.  0 <= u_i <= w_i,   |sum_i u_i y_i K_c(x_i)| <= L_c   for c in the pool
 
+For losses other than the hinge loss, the variables are the hinges of all samples, and the goals are
+the costs (`problem.losses`).
+
 The weights a_c are the duals of its rows. A new column adds a row, and a new penalty only moves
 bounds, so the last basis remains a good start.
 
@@ -51,17 +54,19 @@ class Master(ColumnPool):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        n = problem.n_rows
-        self.column_status = np.full(n, UPPER, np.int8)
+        n = len(problem.y)
+        self.margins = problem.margins(np.zeros(problem.n_rows))
+        inside = self.margins < 1
+        self.column_status = np.where(inside, UPPER, LOWER).astype(np.int8)
         self.row_status = np.zeros(0, np.int8)
         self.balance_status = BASIC  # of the row sum_i u_i y_i = 0, with an intercept
-        self.margins = np.zeros(n)
-        self.u = problem.w.copy()
+        self.u = np.where(inside, problem.w, 0.0)
         self.settled = False
         self.coarseness = 0  # index of the unit of u in use
         self.failures: Counter[str] = Counter()  # in a row, by LP method
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
+        n = problem.n_rows
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
         self._where = np.full(n, -1, np.intp)
         self._where[self._stored] = np.arange(len(self._stored))
@@ -136,6 +141,21 @@ class Master(ColumnPool):
             return self._values
         return self._values[:, self._where[rows]]
 
+    def _columns_of(self, hinges: IntArray) -> FloatArray:
+        """Return the pool's columns at the rows of some hinges."""
+        if self.problem.hinge_rows is None:
+            return self._columns_on(hinges)
+        rows, places = np.unique(self.problem.hinge_rows[hinges], return_inverse=True)
+        return self._columns_on(rows)[:, places]
+
+    def _rows_of(self, hinges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return a mask of the rows that have any of some hinges."""
+        if self.problem.hinge_rows is None:
+            return hinges
+        rows = np.zeros(self.problem.n_rows, bool)
+        rows[self.problem.hinge_rows[hinges]] = True
+        return rows
+
     def _decision(self, terms: Terms) -> FloatArray:
         if len(self._stored) == self.problem.n_rows:
             used = terms.weights != 0
@@ -152,7 +172,7 @@ class Master(ColumnPool):
         free, high = self._choose_rows()
         self._forget_rows(free)
         # What the samples fixed at u = w add to the rows of the LP.
-        fixed = np.where(high, problem.y * problem.w, 0.0)
+        fixed = problem.signed(np.where(high, problem.w, 0.0))
         offset = problem.columns.sums(fixed, self.kernels, self.centers)
         while True:
             answer = self._solve_restricted(free, high, offset)
@@ -163,14 +183,14 @@ class Master(ColumnPool):
             else:
                 terms, u = answer
                 decision = self._decision(terms)
-                self.margins = problem.y * decision
+                self.margins = problem.margins(decision)
                 freed = ~free & np.where(
                     high, self.margins > 1 + MARGIN_SLACK, self.margins < 1 - MARGIN_SLACK
                 )
                 if not freed.any() or problem.budget.is_late:
                     break
             lost = np.flatnonzero(freed & high)
-            offset = offset - self._columns_on(lost) @ (problem.y * problem.w)[lost]
+            offset = offset - self._columns_of(lost) @ (problem.y * problem.w)[lost]
             free, high = free | freed, high & ~freed
         self.u = u
         self.note_weights(terms.weights)
@@ -178,7 +198,7 @@ class Master(ColumnPool):
 
     def start_from(self, decision: FloatArray) -> None:
         """Use a vote's values to guess on which side of the margin each sample is."""
-        self.margins = self.problem.y * decision
+        self.margins = self.problem.margins(decision)
         inside = self.margins < 1
         self.u = np.where(inside, self.problem.w, 0.0)
         self.column_status = np.where(inside, UPPER, LOWER).astype(np.int8)
@@ -186,7 +206,7 @@ class Master(ColumnPool):
 
     def _choose_rows(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return masks of the rows that are variables and of those that are fixed at u = w."""
-        n = self.problem.n_rows
+        n = len(self.margins)
         inside = self.margins < 1
         basic = self.column_status == BASIC
         n_near = max(FEWEST_ROWS, ROWS_PER_TERM * int(basic.sum()), int(ROWS_PER_ROOT * n**0.5))
@@ -210,7 +230,7 @@ class Master(ColumnPool):
         """Drop the stored values of rows that are no longer needed, if there are many."""
         if self.problem.n_rows <= STORE_ALL_ROWS or len(self._stored) < 2 * keep.sum():
             return
-        kept = keep[self._stored]
+        kept = self._rows_of(keep)[self._stored]
         self._stored, self._values = self._stored[kept], self._values[:, kept]
         self._where[:] = -1
         self._where[self._stored] = np.arange(len(self._stored))
@@ -244,7 +264,7 @@ class Master(ColumnPool):
         n_pool = len(self.kernels)
         self.row_status = result.basis.rows[:n_pool]
         self.balance_status = int(result.basis.rows[-1])
-        u = np.zeros(problem.n_rows)
+        u = np.zeros(len(problem.y))
         u[fixed] = problem.w[fixed]
         u[rows] = np.clip(result.x * unit, 0.0, problem.w[rows])
         weights = np.where(self.row_status == BASIC, 0.0, result.row_dual[:n_pool] / self.scale)
@@ -257,7 +277,7 @@ class Master(ColumnPool):
         """Return the LP with u in the given unit, and the last basis."""
         problem, row_scale, row_status = self.problem, self.scale * unit, self.row_status
         penalties = problem.penalties[self.kernels]
-        matrix = self._columns_on(rows) * problem.y[rows] / self.scale[:, None]
+        matrix = self._columns_of(rows) * problem.y[rows] / self.scale[:, None]
         lower, upper = (-penalties - offset) / row_scale, (penalties - offset) / row_scale
         if problem.fit_intercept:
             matrix = np.vstack([matrix, problem.y[rows]])
@@ -265,7 +285,8 @@ class Master(ColumnPool):
             lower, upper = np.append(lower, balance), np.append(upper, balance)
             row_status = np.append(row_status, np.int8(self.balance_status))
         self._n_variables = len(rows)
-        lp = LinearProgram(np.ones(len(rows)), problem.w[rows] / unit, matrix, lower, upper)
+        cost = np.ones(len(rows)) if problem.goals is None else problem.goals[rows]
+        lp = LinearProgram(cost, problem.w[rows] / unit, matrix, lower, upper)
         return lp, Basis(self.column_status[rows], row_status)
 
     def _units(self, rows: IntArray) -> list[float]:

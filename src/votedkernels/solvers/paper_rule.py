@@ -52,9 +52,10 @@ def _follow_rule(rounds: Rounds) -> str:
     problem, best = rounds.problem, rounds.best
     weights = np.zeros((problem.columns.n_kernels, problem.columns.n_centers))
     intercept = problem.empty_vote().intercept
-    margins = problem.y * intercept
+    decision = np.full(problem.n_rows, intercept)
     while True:
         rounds.begin()
+        margins = problem.margins(decision)
         u = np.where(margins < 1 - ROUNDING, problem.w, 0.0)
         correlation = problem.correlate(u)
         feasible = problem.into_box(u)
@@ -63,16 +64,17 @@ def _follow_rule(rounds: Rounds) -> str:
         rounds.bounded()
         slopes = subgradients(weights, correlation, problem)
         k, j = divmod(int(np.abs(slopes).argmax()), slopes.shape[1])
-        column = problem.y * problem.columns.take(np.array([k]), np.array([j]))[:, 0]
+        values = problem.columns.take(np.array([k]), np.array([j]))[:, 0]
+        column = problem.y * problem.at_hinges(values)
         weight, penalty = float(weights[k, j]), float(problem.penalties[k])
         step = best_step(margins, column, problem.w, weight, penalty)
         if gain(step, margins, column, problem, weight, k) == 0:
             return "stalled"
         weights[k, j] += step
-        margins = margins + step * column
+        decision = decision + step * values
         kernels, centers = np.nonzero(weights)
         terms = Terms(kernels, centers, weights[kernels, centers], intercept)
-        best.offer_vote(terms, problem.y * margins)
+        best.offer_vote(terms, decision)
         rounds.moved()
 
 

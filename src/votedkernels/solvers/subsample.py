@@ -28,9 +28,9 @@ def solve_subsample(
     rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
     n_centers = min(problem.columns.n_centers, n_rows)
     centers = np.sort(random.permutation(problem.columns.n_centers)[:n_centers])
-    if len(np.unique(problem.y[rows])) < 2:
-        return None
     part = problem.restricted(rows, centers).within(problem.budget.share(2))
+    if len(np.unique(part.y)) < 2:
+        return None
     try:
         terms = solve(part).terms
     except SolverInterrupted as stop:

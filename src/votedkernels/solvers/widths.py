@@ -126,9 +126,9 @@ class _Pricer:
         assert family is not None
         assert problem.continuum is not None
         self.problem, self.family, self.continuum = problem, family, problem.continuum
-        self.signed = u * problem.y
+        self.signed = problem.signed(u)
         self.active = np.flatnonzero(self.signed)
-        self.curvature = CURVATURE * float(u.sum())
+        self.curvature = CURVATURE * float(np.abs(self.signed).sum())
         self.ends = math.log(family.low), math.log(family.high)
 
     def first_cells(self) -> _Cells:
