@@ -57,8 +57,8 @@ def bounds_and_errors(draw):
 
 
 # %%
-# The bound falls as the sample grows. Most of what lies above the margin error is the confidence
-# term, which covers all the votes that could have been learnt.
+# The bound falls as the sample grows. Most of what lies above the margin error is the complexity of
+# the kernel, which falls with the root of the number of rows.
 
 problems = {"Classes far apart": far_apart, "Waveform: classes overlap": waveform}
 figure, panels = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True, layout="constrained")
@@ -69,5 +69,5 @@ for ax, (title, draw) in zip(panels, problems.items(), strict=True):
     print(f"{title}, {bounds[-1].n_samples} rows: test error {errors[-1]:.4f}\n{bounds[-1]}\n")
 panels[0].get_legend().remove()  # both panels use the same colours
 panels[1].set_ylabel("")
-panels[0].set_ylim(0, 1.75)
+panels[0].set_ylim(0, 1.15)
 plt.show()

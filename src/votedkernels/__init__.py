@@ -15,6 +15,7 @@ from .display import (
     SupportPathDisplay,
     VotingBoundaryDisplay,
 )
+from .estimators.bound_choice import choose_by_bound
 from .estimators.classifier import VotedKernelClassifier
 from .estimators.classifier_cv import VotedKernelClassifierCV
 from .estimators.path import voted_kernel_path
@@ -54,6 +55,7 @@ __all__ = [
     "VotedKernelClassifierCV",
     "VotingBoundaryDisplay",
     "__version__",
+    "choose_by_bound",
     "load_model",
     "read_summary",
     "save_model",

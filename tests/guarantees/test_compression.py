@@ -9,16 +9,21 @@ import pytest
 from scipy import sparse, stats
 
 from votedkernels import (
+    ContinuousGaussian,
     EditDistance,
     Gaussian,
     Polynomial,
     Precomputed,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
+    load_model,
+    save_model,
 )
 from votedkernels.datasets import make_waveform
 from votedkernels.guarantees.compression import (
+    BITS,
     RoundedVote,
+    adaptive_bits,
     binomial_tail,
     compression_bound,
     log_binomial,
@@ -86,26 +91,100 @@ def test_the_shares_of_delta_sum_to_one():
     assert float(log_binomial(10, 3)) == pytest.approx(math.log(120), rel=1e-12)
 
 
+# -- the code ----------------------------------------------------------------------------
+
+
+def symbols_of(vote, rows, kernels, labels, n_kernels):
+    """A message as a decoder reads it: symbols, each with its probability given those before."""
+    yield vote.n_bits, 1 / 8
+    yield bool(vote.intercept), 1 / 2
+    unit = 2.0**vote.n_bits / max(np.abs(vote.weights).max(initial=0), abs(vote.intercept))
+    if vote.intercept:
+        yield vote.intercept > 0, 1 / 2
+        yield abs(vote.intercept) * unit, 2.0**-vote.n_bits
+    terms = sorted((row, kernel, a, y) for row, kernel, a, y
+                   in zip(rows, kernels, vote.weights, labels, strict=True) if a)  # fmt: skip
+    n, s = len(terms), len({row for row, *_ in terms})
+    yield n - s, 1 / (n - s + 1) - 1 / (n - s + 2)
+    if s:
+        yield [row for row, *_ in terms], 1 / math.comb(n - 1, s - 1)
+    for i, (_, kernel, _, _) in enumerate(terms):
+        before = sum(other == kernel for _, other, *_ in terms[:i])
+        yield kernel, (before + 1 / n_kernels) / (i + 1)
+    agree = [a * y > 0 for _, _, a, y in terms]
+    for i in range(n):
+        yield agree[i], (agree[:i].count(agree[i]) + 1 / 2) / (i + 1)
+    for _, _, a, _ in terms:
+        yield abs(a) * unit, 2.0**-vote.n_bits
+
+
+def random_votes(n_votes):
+    random = np.random.default_rng(0)
+    for _ in range(n_votes):
+        n_terms, n_kernels = random.integers(0, 9), int(random.integers(1, 5))
+        # As in a model, a row has a kernel at most once.
+        cells = random.choice(5 * n_kernels, size=min(n_terms, 5 * n_kernels), replace=False)
+        rows, kernels = np.divmod(cells, n_kernels)
+        weights = random.standard_normal(len(cells))
+        intercept = float(random.standard_normal() * random.integers(0, 2))
+        vote = round_weights(weights, intercept, int(random.integers(0, 8)))
+        yield vote, rows, kernels, random.choice([-1.0, 1.0], size=5)[rows], n_kernels
+
+
+def test_a_message_costs_what_a_decoder_needs_to_read_it():
+    seen = {}
+    for vote, rows, kernels, labels, n_kernels in random_votes(300):
+        if not vote.weights.any() and not vote.intercept:
+            continue
+        message = list(symbols_of(vote, rows, kernels, labels, n_kernels))
+        by_symbols = -sum(math.log2(chance) for _, chance in message)
+        bits = message_bits(vote, rows, kernels, labels, n_kernels)
+        assert bits == pytest.approx(by_symbols, rel=1e-12, abs=1e-12)
+        seen.setdefault(repr(message), (vote.weights.tolist(), rows.tolist()))
+    assert len(seen) > 200
+
+
+def test_every_part_of_the_code_is_complete():
+    # All sequences of kernels, or of signs, have probabilities that sum to 1.
+    for n, p in ((0, 3), (1, 1), (4, 1), (5, 2), (4, 3)):
+        sequences = itertools.product(range(p), repeat=n)
+        total = sum(2 ** -adaptive_bits(np.bincount(q, minlength=p), p) for q in sequences)
+        assert total == pytest.approx(1.0, rel=1e-12)
+    # So have the numbers of extra terms, and there are so many ways to divide terms among rows.
+    assert sum(1 / ((e + 1) * (e + 2)) for e in range(10**5)) == pytest.approx(1.0, abs=1e-4)
+    for n, s in ((4, 2), (6, 3), (5, 5)):
+        ways = [t for t in itertools.product(range(1, n + 1), repeat=s) if sum(t) == n]
+        assert len(ways) == math.comb(n - 1, s - 1)
+    assert len(BITS) == 8
+
+
 def test_messages_form_a_prefix_code():
-    # Kraft's inequality, summed over all votes without an intercept on two rows with three kernels.
-    # Half is left for votes with an intercept.
-    rows, total = np.array([0, 0, 0, 1, 1, 1]), 0.0
-    for present in itertools.product([0.0, 1.0], repeat=6):
-        if any(present[:3]) and any(present[3:]):
-            for n_bits in range(1, 17):
-                length = message_bits(RoundedVote(n_bits, np.array(present), 0.0), rows, 3)
-                n_votes = (2 * 2.0**n_bits) ** sum(present)  # signs and sizes
-                total += n_votes * 2.0**-length
-    assert 0.25 < total <= 0.5
+    # Kraft's inequality, over all votes on two rows with two kernels, with and without intercept.
+    rows, kernels = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    labels, total = np.array([1.0, 1.0, -1.0, -1.0]), 0.0
+    for signs in itertools.product([-1.0, 0.0, 1.0], repeat=4):
+        if any(signs[:2]) and any(signs[2:]):
+            for n_bits in BITS:
+                for constant in (0.0, -1.0, 1.0):
+                    vote = RoundedVote(n_bits, np.array(signs), constant)
+                    length = message_bits(vote, rows, kernels, labels, 2)
+                    n_sizes = np.count_nonzero(signs) + (constant != 0)
+                    total += 2.0 ** (n_bits * n_sizes - length)
+    assert 0.5 < total <= 1.0
 
 
 def test_the_length_of_a_message():
     weights = np.array([1.0, 0.0, -0.5, 0.25])
-    rows = np.array([7, 7, 7, 9])
+    rows, kernels = np.array([7, 7, 7, 9]), np.array([0, 1, 2, 0])
     vote = RoundedVote(3, weights, 0.5)
-    # 4 for b, 1 for the intercept, unary 2 + 1, C(5, 2) and C(5, 1), four numbers of 1 + 3 bits.
-    expected = 4 + 1 + 3 + math.log2(10) + math.log2(5) + 4 * 4
-    assert message_bits(vote, rows, 5) == pytest.approx(expected, rel=1e-12)
+    # 3 terms on 2 rows: e = 1 costs log 6, the division C(2, 1) = 2. Kernels 0, 2, 0 of 5:
+    # 1/5, (1/5) / 2 and (1 + 1/5) / 3. Signs: wrong, right, wrong: 1/2, 1/4, (1 + 1/2) / 3.
+    expected = 3 + 1 + (1 + 3) + math.log2(6) + 1 + math.log2(5 * 10 * 2.5) + 1 + 2 + 1 + 3 * 3
+    labels = np.array([-1.0, -1.0, -1.0, -1.0])
+    assert message_bits(vote, rows, kernels, labels, 5) == pytest.approx(expected, rel=1e-12)
+    alone = RoundedVote(2, np.zeros(0), -1.0)  # s = 0: only a constant
+    none = np.zeros(0, int)
+    assert message_bits(alone, none, none, np.zeros(0), 5) == pytest.approx(3 + 1 + 3 + 1)
 
 
 def test_weights_are_rounded_to_so_many_sizes():
@@ -128,8 +207,7 @@ def test_it_is_not_vacuous_and_holds_for_the_rounded_model():
     assert bound.value < model.generalization_bound(X, y).value
     X_new, y_new = waves(20_000, seed=1)
     assert 1 - bound.rounded.score(X_new, y_new) < bound.value
-    others = np.delete(np.arange(300), np.unique(model.support_[model.term_support_indices_[
-        bound.rounded.term_weights_[0] != 0]]))  # fmt: skip
+    others = np.delete(np.arange(300), bound.rounded.support_)
     share = np.mean(bound.rounded.predict(X[others]) != y[others])
     assert bound.terms["error on the other rows"] == pytest.approx(share)
     assert sum(bound.terms.values()) == pytest.approx(bound.value)
@@ -221,38 +299,49 @@ def test_rows_not_seen_before():
         model.generalization_bound(X, y, method="test")
 
 
-# -- simulation --------------------------------------------------------------------------
+def test_the_rounded_model_is_a_model_of_its_own(tmp_path):
+    model, X, y = fitted(fit_intercept=True)
+    rounded = model.generalization_bound(X, y, method="compression").rounded
+    assert rounded.term_weights_.all()
+    assert len(rounded.support_) <= len(model.support_)
+    np.testing.assert_array_equal(rounded.support_vectors_, X[rounded.support_])
+    assert rounded.kernel_mass_.sum() == pytest.approx(np.abs(rounded.term_weights_).sum())
+    # The certificate is about the vote before rounding.
+    assert np.isnan(rounded.objective_)
+    assert rounded.dual_gap_ == np.inf
+    assert "the weights were rounded" in str(rounded.summary())
+    save_model(rounded, tmp_path / "rounded.vkm")
+    again = load_model(tmp_path / "rounded.vkm")
+    np.testing.assert_array_equal(again.predict(X), rounded.predict(X))
+    assert model.dual_gap_ < 1  # the model itself has kept its own
 
 
-def draw(rng, m):
-    """Rows on three points, with labels that are noise on one of them: the error is known."""
-    place = rng.integers(0, 3, m)
-    y = np.where(rng.random(m) < np.array([0.05, 0.5, 0.95])[place], 1, -1)
-    return np.eye(3)[place] + 0.0, y, place
+def test_ties_count_as_errors():
+    # One row of each class and equal weights: rows halfway between them have no sign of their own.
+    X = np.array([[-1.0], [1.0]] + [[0.0]] * 20)
+    y = np.array([-1, 1] + [1] * 20)
+    model = VotedKernelClassifier(Polynomial((1,), gamma=1.0, coef0=0.0)).fit(X, y)
+    bound = model.generalization_bound(X, y, method="compression")
+    assert bound.terms["error on the other rows"] >= 20 / 21
 
 
-def true_error(model):
-    predicted = model.predict(np.eye(3))
-    chance = np.array([0.05, 0.5, 0.95])
-    return float(np.where(predicted == 1, 1 - chance, chance).mean())
+def test_repeated_rows_count_among_the_others():
+    X, y = waves(60)
+    X, y = np.repeat(X, 5, axis=0), np.repeat(y, 5)
+    options = {"complexity_penalty": 0.0, "l1_penalty": 0.05}
+    model = VotedKernelClassifier(FIXED, **options).fit(X, y)
+    bound = model.generalization_bound(X, y, method="compression")
+    assert bound.n_samples == 300
+    wrong = bound.rounded.predict(X) != y
+    others = np.delete(wrong, bound.rounded.support_)
+    assert len(others) == 300 - bound.n_support
+    assert bound.terms["error on the other rows"] == pytest.approx(others.mean())
 
 
-def test_it_fails_no_more_often_than_allowed_and_cheaper_ones_do():
-    rng, delta, failures, cheap = np.random.default_rng(0), 0.3, 0, 0
-    n_draws = 100
-    for _ in range(n_draws):
-        X, y, _ = draw(rng, 12)
-        if len(np.unique(y)) < 2:
-            continue
-        model = VotedKernelClassifier(
-            Polynomial((1,), gamma=1.0), complexity_penalty=0.0, l1_penalty=1e-3
-        ).fit(X, y)
-        bound = model.generalization_bound(X, y, delta=delta, method="compression")
-        error = true_error(bound.rounded)
-        failures += error > bound.value
-        # Without a price for the rows and the bits, and with errors on all rows, it fails.
-        k = int((bound.rounded.predict(X) != y).sum())
-        cheap += error > binomial_tail(k, len(y), math.log(delta))
-    assert failures <= delta * n_draws
-    assert cheap > delta * n_draws
-    print(failures, cheap)
+def test_a_continuum_of_kernels_is_refused():
+    X, y = waves(60)
+    model = VotedKernelClassifier(ContinuousGaussian(0.1, 1.0, unit=0.03), l1_penalty=0.1).fit(X, y)
+    for method in ("compression", "best", "theorem"):
+        with pytest.raises(ValueError, match="finitely many kernels"):
+            model.generalization_bound(X, y, method=method)
+    assert model.generalization_bound(*waves(60, seed=1), method="test").value < 1

@@ -211,7 +211,7 @@ class VoteMixin(ClassifierMixin):
         vote = self._fitted_vote()
         return generalization_bound(
             self, X, y, delta=delta, radius=radius, sample_weight=sample_weight, method=method,
-            rows=validate_rows(self, X, vote.families, reset=False),
+            vote=vote, rows=validate_rows(self, X, vote.families, reset=False),
         )  # fmt: skip
 
     def predict(self, X: Any) -> Any:

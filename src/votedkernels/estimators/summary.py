@@ -116,6 +116,8 @@ def describe_search(model: Any) -> str:
 
 def describe_gap(objective: float, gap: float, reason: str | None = None) -> str:
     """Return an objective and how far it can be from the optimum."""
+    if not np.isfinite(objective):
+        return "unknown: the weights were rounded after the fit"
     relative = gap / objective if objective > 0 else 0.0
     end = "" if reason is None else f" ({reason})"
     return f"{objective:.6g}, at most {relative:.1g} of it above the optimum{end}"

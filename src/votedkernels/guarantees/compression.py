@@ -13,13 +13,16 @@ errors there are binomial; the rest is a union bound, as sum_s P(s) = 1, and sum
 
 The message of a vote has, in this order:
 
-- the number of bits b for each weight, 1 to 16: 4 bits;
-- whether there is an intercept: 1 bit;
-- for each of the s rows, the number t >= 1 of its terms, in unary: t bits, and which kernels these
-  have, out of p: log2 C(p, t) bits;
-- for each term and the intercept, its sign and its size, one of 2^b multiples of the largest size
-  divided by 2^b: 1 + b bits.
+- the number b of bits for each size, 0 to 7: 3 bits;
+- whether there is an intercept: 1 bit; if so, its sign and its size: 1 + b bits;
+- the number n of terms, by e = n - s: log2 (e + 1)(e + 2) bits, and how they are divided among the
+  rows: log2 C(n - 1, s - 1) bits;
+- the kernel of each term, out of p, by the adaptive code below;
+- whether the sign of each term is the label of its row, by the adaptive code for two symbols;
+- the size of each term, one of 2^b multiples of the largest size divided by 2^b: b bits.
 
+The adaptive code spends -log2 ((c + 1/p) / (i + 1)) bits on a symbol that was c of the i symbols
+before it. So a kernel that votes often costs little, and so do signs that agree with the labels.
 The common factor of all sizes is not encoded, because it does not change the sign of the vote. The
 bound holds for the vote with these rounded weights.
 """
@@ -34,8 +37,10 @@ from scipy.special import gammaln, logsumexp
 
 from ..kernels.base import FloatArray, IntArray
 
-#: The numbers of bits for a weight that a message can name.
-BITS = range(1, 17)
+#: The numbers of bits for a size that a message can name, and what it costs to name one.
+BITS = range(8)
+BITS_TO_NAME_BITS = 3.0
+LOG_2 = math.log(2)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,9 @@ def round_weights(weights: FloatArray, intercept: float, n_bits: int) -> Rounded
     return RoundedVote(n_bits, unit * np.round(weights / unit), unit * round(intercept / unit))
 
 
-def message_bits(vote: RoundedVote, rows: IntArray, n_kernels: int) -> float:
+def message_bits(
+    vote: RoundedVote, rows: IntArray, kernels: IntArray, labels: FloatArray, n_kernels: int
+) -> float:
     """Return the length of the message of a rounded vote.
 
     Parameters
@@ -64,14 +71,35 @@ def message_bits(vote: RoundedVote, rows: IntArray, n_kernels: int) -> float:
     vote : RoundedVote
     rows : array of shape (n_terms,)
         The row of each term.
+    kernels : array of shape (n_terms,)
+        The kernel of each term.
+    labels : array of shape (n_terms,)
+        The label of each term's row, -1 or 1.
     n_kernels : int
         Number of kernels that the model could choose from.
     """
-    terms_of_rows = np.unique(rows[vote.weights != 0], return_counts=True)[1]
-    n_terms = int(terms_of_rows.sum())
-    n_numbers = n_terms + (1 if vote.intercept else 0)
-    choices = log_binomial(n_kernels, terms_of_rows).sum() / math.log(2)
-    return 4.0 + 1.0 + n_terms + float(choices) + n_numbers * (1 + vote.n_bits)
+    voting = vote.weights != 0
+    n_terms, n_rows = int(voting.sum()), len(np.unique(rows[voting]))
+    extra = n_terms - n_rows
+    bits = BITS_TO_NAME_BITS + 1.0 + (1 + vote.n_bits if vote.intercept else 0)
+    bits += math.log2((extra + 1) * (extra + 2))
+    if n_rows:
+        bits += float(log_binomial(n_terms - 1, n_rows - 1)) / LOG_2
+    bits += adaptive_bits(np.unique(kernels[voting], return_counts=True)[1], n_kernels)
+    agreeing = int((np.sign(vote.weights[voting]) == labels[voting]).sum())
+    bits += adaptive_bits(np.array([agreeing, n_terms - agreeing]), 2)
+    return bits + n_terms * vote.n_bits
+
+
+def adaptive_bits(counts: IntArray, n_symbols: int) -> float:
+    """Return the bits of any sequence in which symbols occur so often, by the adaptive code.
+
+    The product of (c + 1/p) / (i + 1) over a sequence does not depend on the order of its symbols.
+    Over all sequences of the same length, these products sum to 1.
+    """
+    share = 1.0 / n_symbols
+    log_products = gammaln(counts + share) - gammaln(share)
+    return float(gammaln(counts.sum() + 1.0) - log_products.sum()) / LOG_2
 
 
 def compression_bound(
@@ -90,7 +118,7 @@ def compression_bound(
     if n_support >= n_rows:
         return 1.0
     log_share = -math.log((n_support + 1) * (n_support + 2))
-    log_share -= float(log_binomial(n_rows, n_support)) + n_bits * math.log(2)
+    log_share -= float(log_binomial(n_rows, n_support)) + n_bits * LOG_2
     return binomial_tail(n_errors, n_rows - n_support, math.log(delta) + log_share)
 
 

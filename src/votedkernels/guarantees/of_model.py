@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows, count_rows, is_sparse
+from ..problem import Vote
 from .other_bounds import (
     bound_by_compression,
     bound_by_test,
     check_rows_of_fit,
     contains_support_vector,
+    with_weights,
 )
 from .theorems import (
     GeneralizationBound,
@@ -40,6 +42,11 @@ class VotingModel(Protocol):
     term_weights_: FloatArray
     term_kernel_indices_: IntArray
     intercept_: FloatArray
+    kernel_mass_: FloatArray
+    objective_: float
+    dual_gap_: float
+    class_objectives_: FloatArray
+    class_dual_gaps_: FloatArray
     centers: Any
     fit_intercept: bool
 
@@ -55,22 +62,26 @@ def generalization_bound(
     delta: float,
     radius: float | None,
     sample_weight: ArrayLike | None,
-    method: str = "theorem",
-    rows: Rows | None = None,
+    method: str,
+    vote: Vote,
+    rows: Rows,
 ) -> GeneralizationBound:
     """Bound the error of a fitted model, given a sample; see `VoteMixin`.
 
-    ``rows`` are X as the kernels see them; all methods but ``"theorem"`` need them.
+    ``vote`` is the vote of the model, and ``rows`` are X as the kernels see them.
     """
     check_is_fitted(model, "term_weights_")
     _check_arguments(model, delta, radius, sample_weight)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    if method != "test" and any(family.is_continuous for family in model.kernels_):
+        raise ValueError(
+            "the bounds hold for finitely many kernels, and ContinuousGaussian has infinitely "
+            "many; use Gaussian with widths fixed beforehand, or method='test'."
+        )
     if method == "theorem":
         return bound_by_theorem(model, X, y, delta=delta, radius=radius)
-    if rows is None:
-        raise TypeError("this method needs the validated rows.")
-    signs = _signs(model, y, count_rows(rows))
+    signs = signs_of(model.classes_, y, count_rows(rows))
     if method == "test":
         if contains_support_vector(model, rows):
             raise ValueError(
@@ -80,9 +91,14 @@ def generalization_bound(
         return bound_by_test(model, X, signs, delta)
     part = delta / 2 if method == "best" else delta
     check_rows_of_fit(model, rows)
-    compressed = bound_by_compression(model, X, signs, _count_families(model), part)
     reasons = _data_dependent(model)
-    compressed = replace(compressed, is_guarantee=not reasons, reasons=tuple(reasons))
+    compressed, weights = bound_by_compression(vote, rows, signs, _count_families(model), part)
+    compressed = replace(
+        compressed,
+        is_guarantee=not reasons,
+        reasons=tuple(reasons),
+        rounded=with_weights(model, weights),
+    )
     if method == "compression":
         return compressed
     try:
@@ -109,13 +125,8 @@ def bound_by_theorem(
     model: VotingModel, X: object, y: ArrayLike, *, delta: float, radius: float | None
 ) -> GeneralizationBound:
     """Return the smaller of the bounds of Theorems 1 and 2."""
-    if any(family.is_continuous for family in model.kernels_):
-        raise ValueError(
-            "the theorems hold for finitely many kernels, and ContinuousGaussian has infinitely "
-            "many; use Gaussian with widths fixed beforehand."
-        )
     decision = model.decision_function(X)
-    signs = _signs(model, y, len(decision))
+    signs = signs_of(model.classes_, y, len(decision))
     if model.term_weights_.shape[1] == 0:
         return constant_bound(signs * decision <= 0, delta)
     reasons = _data_dependent(model)
@@ -147,7 +158,7 @@ def bound_by_theorem(
     bound = smallest_bound(
         signs * decision / A,
         mixed / A,
-        max(2, p),
+        max(1, p),
         delta_left,
         is_guarantee=not reasons,
         reasons=reasons,
@@ -160,38 +171,48 @@ def bound_by_theorem(
 def _check_arguments(
     model: VotingModel, delta: float, radius: float | None, sample_weight: ArrayLike | None
 ) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}.")
+    check_delta(delta)
     if radius is not None and not (np.isfinite(radius) and radius > 0):
         raise ValueError(f"radius must be a positive number or None, got {radius!r}.")
-    if len(model.classes_) != 2:
-        raise ValueError(
-            f"the theorems hold for two classes, and the model has {len(model.classes_)}; bound "
-            "the one-vs-rest problems separately."
-        )
+    check_two_classes(model.classes_)
     if sample_weight is not None and np.ptp(np.asarray(sample_weight, dtype=float)) > 0:
         raise ValueError(
             "the theorems hold for independent samples of equal weight; sample_weight must be None."
         )
 
 
-def _signs(model: VotingModel, y: ArrayLike, n: int) -> FloatArray:
+def check_delta(delta: float) -> None:
+    """Raise unless delta is a probability."""
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}.")
+
+
+def check_two_classes(classes: NDArray[np.generic]) -> None:
+    """Raise if there are more than two classes."""
+    if len(classes) != 2:
+        raise ValueError(
+            f"the theorems hold for two classes, and the model has {len(classes)}; bound "
+            "the one-vs-rest problems separately."
+        )
+
+
+def signs_of(classes: NDArray[np.generic], y: ArrayLike, n: int) -> FloatArray:
     """Return +1 for the second class, -1 for the first."""
     y = np.asarray(y)
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but X has {n} rows.")
-    unknown = set(y.tolist()) - set(np.asarray(model.classes_).tolist())
+    unknown = set(y.tolist()) - set(np.asarray(classes).tolist())
     if unknown:
         raise ValueError(
             f"y has labels {sorted(map(str, unknown))} that the model does not know; its classes "
-            f"are {list(model.classes_)}."
+            f"are {list(classes)}."
         )
     if len(set(y.tolist())) < 2:
         raise ValueError(
             f"y has only one class, {y[0]!r}; pass a sample that is large enough to contain both "
             "classes."
         )
-    return np.where(y == model.classes_[1], 1.0, -1.0)
+    return np.where(y == classes[1], 1.0, -1.0)
 
 
 def _largest_norm(X: object) -> float:

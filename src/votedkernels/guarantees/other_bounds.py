@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..kernels import are_precomputed
-from ..kernels.base import FloatArray, IntArray, Rows, count_rows, is_sparse, take_rows
+from ..kernels.base import FloatArray, Rows, count_rows, is_sparse, take_rows
+from ..problem import Vote
 from .compression import (
     BITS,
     RoundedVote,
@@ -23,43 +25,49 @@ from .theorems import GeneralizationBound
 if TYPE_CHECKING:
     from .of_model import VotingModel
 
-#: More bits than this never pay.
-MOST_BITS = 12
+#: A vote is a tie, and counts as an error, within this share of the largest vote: the sign of a
+#: smaller one depends on rounding.
+TIE = 1e-12
 
 
 def bound_by_compression(
-    model: VotingModel, X: object, signs: FloatArray, n_kernels: int, delta: float
-) -> GeneralizationBound:
-    """Return the smallest compression bound over the numbers of bits per weight.
+    vote: Vote, X: Rows, signs: FloatArray, n_kernels: int, delta: float
+) -> tuple[GeneralizationBound, RoundedVote]:
+    """Return the smallest compression bound over the numbers of bits, and the rounded vote.
 
-    ``X`` and ``signs`` are the rows of the fit and their labels.
+    ``vote`` is the vote of one two-class problem, ``X`` and ``signs`` the rows of its fit and their
+    labels.
     """
-    rows = model.support_[model.term_support_indices_]
-    found = [
-        _bound_of_rounded(model, X, signs, rows, n_kernels, n_bits, delta)
-        for n_bits in BITS
-        if n_bits <= MOST_BITS
+    candidates = [
+        round_weights(vote.weights[0], float(vote.intercepts[0]), n_bits) for n_bits in BITS
     ]
-    return min(found, key=lambda bound: bound.value)
+    decisions = replace(
+        vote,
+        weights=np.array([candidate.weights for candidate in candidates]),
+        intercepts=np.array([candidate.intercept for candidate in candidates]),
+    ).decide(X)
+    found = [
+        (_bound_of_rounded(vote, candidate, signs, decision, n_kernels, delta), candidate)
+        for candidate, decision in zip(candidates, decisions.T, strict=True)
+    ]
+    return min(found, key=lambda pair: pair[0].value)
 
 
 def _bound_of_rounded(
-    model: VotingModel,
-    X: object,
+    vote: Vote,
+    rounded: RoundedVote,
     signs: FloatArray,
-    rows: IntArray,
+    decision: FloatArray,
     n_kernels: int,
-    n_bits: int,
     delta: float,
 ) -> GeneralizationBound:
-    vote = round_weights(model.term_weights_[0], float(model.intercept_[0]), n_bits)
-    rounded = with_weights(model, vote)
-    support = np.unique(rows[vote.weights != 0])
+    rows = vote.support[vote.places]
+    support = np.unique(rows[rounded.weights != 0])
     others = np.ones(len(signs), bool)
     others[support] = False
-    wrong = np.where(rounded.decision_function(X) > 0, 1.0, -1.0) != signs
+    wrong = signs * decision <= TIE * np.abs(decision).max(initial=0.0)
     n_errors, n_others = int(wrong[others].sum()), int(others.sum())
-    bits = message_bits(vote, rows, n_kernels)
+    bits = message_bits(rounded, rows, vote.kernels, signs[rows], n_kernels)
     value = compression_bound(n_errors, len(signs), len(support), bits, delta)
     share = n_errors / n_others if n_others else 1.0
     return GeneralizationBound(
@@ -75,15 +83,31 @@ def _bound_of_rounded(
         is_guarantee=True,
         n_support=len(support),
         n_bits=bits,
-        rounded=rounded,
     )
 
 
 def with_weights(model: VotingModel, vote: RoundedVote) -> VotingModel:
-    """Return a copy of a fitted model with rounded weights."""
+    """Return a copy of a fitted model with rounded weights, without terms and rows of weight 0.
+
+    The copy has no certificate of its own: its objective is unknown, so the gap is infinite.
+    """
     rounded = copy.copy(model)
-    rounded.term_weights_ = vote.weights[None, :]
+    voting = np.flatnonzero(vote.weights)
+    used, places = np.unique(model.term_support_indices_[voting], return_inverse=True)
+    rounded.term_weights_ = vote.weights[None, voting]
+    rounded.term_kernel_indices_ = model.term_kernel_indices_[voting]
+    rounded.term_support_indices_ = places
+    rounded.support_ = model.support_[used]
+    if not are_precomputed(model.kernels_):
+        rounded.support_vectors_ = take_rows(model.support_vectors_, used)
     rounded.intercept_ = np.array([vote.intercept])
+    rounded.kernel_mass_ = np.bincount(
+        rounded.term_kernel_indices_,
+        weights=np.abs(vote.weights[voting]),
+        minlength=len(model.kernel_names_),
+    ).astype(np.float64)
+    rounded.objective_, rounded.dual_gap_ = math.nan, math.inf
+    rounded.class_objectives_, rounded.class_dual_gaps_ = np.array([math.nan]), np.array([math.inf])
     return rounded
 
 

@@ -2,16 +2,17 @@
 
 For base functions with values in [-1, 1], rho in (0, 1] and K > 1 fixed beforehand, with
 probability 1 - delta over m independent samples, for all f = sum_t alpha_t h_t with
-sum_t alpha_t <= 1 and every n >= 1:
+sum_t alpha_t = 1 and every n >= 1:
 
     T1   R(f) <= R_rho(f) + (4/rho) sum_t alpha_t R_m(H_kt) + 2 exp(-n rho^2 / 32)
-                 + sqrt(((2n - 1) log p + log(2/delta)) / (2m))
+                 + sqrt(x_n / (2m))
     T2   R(f) <= K/(K-1) R_rho(f) + (12/rho) sum_t alpha_t R_m(H_kt) + 3/sqrt(m)
-                 + (1 + K/(K-1)) exp(-n rho^2 / 32)
-                 + (2K + 14/3) ((2n - 1) log p + log(2/delta)) / m
+                 + (1 + K/(K-1)) exp(-n rho^2 / 32) + (2K + 14/3) x_n / m
 
-R_rho(f) is the share of samples with y f(x) <= rho. docs/guarantees derives both theorems. n is
-free; rho and K come from fixed grids over which delta is split, with half of it for each theorem.
+with x_n = log C(n + p - 1, p - 1) + log n(n + 1) + log(1/delta): n functions are drawn from the
+vote, and the bound holds however many of them come from each family. R_rho(f) is the share of
+samples with y f(x) <= rho. docs/guarantees derives both theorems. n is free; rho and K come from
+fixed grids over which delta is split, with half of it for each theorem.
 
 A fitted vote f = sum_t a_t K_t + b becomes such a mixture when it is divided by
 A = sum_t |a_t| sup|K_t| + |b|. A positive definite kernel has R_m(H / sup|K|) <= 1/sqrt(m) for
@@ -28,14 +29,17 @@ from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln
 
-from ..kernels.base import FloatArray
+from ..kernels.base import FloatArray, IntArray
 
 #: Fixed before any data is seen: margins relative to the largest possible, and factors K.
 MARGINS = tuple(2.0 ** (-j / 2) for j in range(21))
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0)
 #: Radii are rounded up to powers of this number, and delta is split over the powers.
 RADIUS_STEP = 1.1
+#: The share of delta that the theorems have for n <= 22, where they exceed 1.
+LEFT_BY_THEOREMS = 22 / 23
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,16 +133,22 @@ class GeneralizationBound:
         )
 
 
+def union_price(n: IntArray | int, p: int, delta: float) -> FloatArray:
+    """Return x_n: the price of a bound for all draws of n functions from p families, and all n."""
+    n = np.asarray(n, dtype=np.float64)
+    log_types = -np.log(n + p) - betaln(n + 1.0, p)  # log C(n + p - 1, p - 1)
+    return np.asarray(log_types + np.log(n) + np.log(n + 1) - math.log(delta))
+
+
 def theorem_1(
     margin_error: float, complexity: float, rho: float, n: int, m: int, p: int, delta: float
 ) -> dict[str, float]:
     """Return the terms of the corrected Theorem 1."""
-    union = (2 * n - 1) * math.log(p) + math.log(2 / delta)
     return {
         "margin error": margin_error,
         "complexity": 4 / rho * complexity,
         "sampling the vote": 2 * math.exp(-n * rho**2 / 32),
-        "confidence": math.sqrt(union / (2 * m)),
+        "confidence": math.sqrt(float(union_price(n, p, delta)) / (2 * m)),
     }
 
 
@@ -153,14 +163,13 @@ def theorem_2(
     factor: float,
 ) -> dict[str, float]:
     """Return the terms of the corrected Theorem 2, with K = ``factor``."""
-    union = (2 * n - 1) * math.log(p) + math.log(2 / delta)
     inflation = factor / (factor - 1)
     return {
         "margin error": inflation * margin_error,
         "complexity": 12 / rho * complexity,
         "star hull": 3 / math.sqrt(m),
         "sampling the vote": (1 + inflation) * math.exp(-n * rho**2 / 32),
-        "confidence": (2 * factor + 14 / 3) * union / m,
+        "confidence": (2 * factor + 14 / 3) * float(union_price(n, p, delta)) / m,
     }
 
 
@@ -168,7 +177,7 @@ def printed_theorems(
     margin_error: float, complexity: float, rho: float, m: int, p: int, delta: float
 ) -> dict[str, float]:
     """Return both theorems as printed in the paper (with K = 2 in the second). Not proved."""
-    log_p = math.log(p)
+    log_p = math.log(max(2, p))
     n = math.ceil(4 / rho**2 * max(0.0, math.log(rho**2 * m / log_p)))
     first = margin_error + 4 / rho * complexity + 2 / rho * math.sqrt(log_p / m)
     first += math.sqrt(n * log_p / m + math.log(2 / delta) / (2 * m))
@@ -205,25 +214,28 @@ def smallest_bound(
     complexity : float
         sum_t alpha_t R_m(H_kt).
     p : int
-        Number of families, at least 2.
+        Number of families.
     """
     m = len(margins)
     first, second = delta / 2 / len(MARGINS), delta / 2 / (len(MARGINS) * len(FACTORS))
     best: tuple[float, dict[str, float], str, float, float | None, int] | None = None
     for rho in MARGINS:
-        error = float(np.mean(margins <= rho))
-        for n in sample_sizes(rho, m):
-            options: list[tuple[dict[str, float], str, float | None]] = [
-                (theorem_1(error, complexity, rho, n, m, p, first), "Theorem 1", None)
-            ]
-            options += [
-                (theorem_2(error, complexity, rho, n, m, p, second, K), "Theorem 2", K)
-                for K in FACTORS
-            ]
-            for terms, name, K in options:
-                total = sum(terms.values())
-                if best is None or total < best[0]:
-                    best = (total, terms, name, rho, K, n)
+        error, sizes = float(np.mean(margins <= rho)), sample_sizes(rho, m)
+        misses = np.exp(-np.array(sizes) * rho**2 / 32)
+        prices = union_price(np.array(sizes), p, 1.0)
+        n = sizes[int(np.argmin(2 * misses + np.sqrt((prices - math.log(first)) / (2 * m))))]
+        options: list[tuple[dict[str, float], str, float | None, int]] = [
+            (theorem_1(error, complexity, rho, n, m, p, first), "Theorem 1", None, n)
+        ]
+        for K in FACTORS:
+            inflation, slope = K / (K - 1), (2 * K + 14 / 3) / m
+            n = sizes[int(np.argmin((1 + inflation) * misses + slope * prices))]
+            terms = theorem_2(error, complexity, rho, n, m, p, second, K)
+            options.append((terms, "Theorem 2", K, n))
+        for terms, name, factor, n in options:
+            total = sum(terms.values())
+            if best is None or total < best[0]:
+                best = (total, terms, name, rho, factor, n)
     assert best is not None
     total, terms, name, rho, factor, n = best
     printed = printed_theorems(float(np.mean(margins <= rho)), complexity, rho, m, p, delta)
@@ -236,12 +248,14 @@ def smallest_bound(
 def constant_bound(errors: NDArray[np.bool_], delta: float) -> GeneralizationBound:
     """Return the bound for a vote that is one of the two constants.
 
-    This is Hoeffding's inequality (Journal of the American Statistical Association 58, 1963).
+    This is Hoeffding's inequality (Journal of the American Statistical Association 58, 1963), with
+    the share of delta that the theorems leave: those for n <= 22 say nothing, and have
+    sum_n 1/(n (n + 1)) = 22/23 of it.
     """
     m = len(errors)
     terms = {
         "error": float(np.mean(errors)),
-        "confidence": math.sqrt(math.log(2 / delta) / (2 * m)),
+        "confidence": math.sqrt(math.log(2 / (LEFT_BY_THEOREMS * delta)) / (2 * m)),
     }
     return GeneralizationBound(
         sum(terms.values()), terms, "constant", 1.0, None, 0, m, 2, delta, is_guarantee=True
