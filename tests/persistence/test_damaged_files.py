@@ -22,6 +22,7 @@ from support.model_file_mutants import (
     with_digest,
 )
 from support.saved_models import FUNCTIONS, MODELS
+from support.saved_pipelines import PIPELINES
 
 from votedkernels import ModelFileError, load_model
 from votedkernels.persistence.container import DIGEST, encode
@@ -51,6 +52,22 @@ def test_mutants_are_refused_or_harmless(kind, originals, tmp_path):
     if kind in ("flipped bits", "cut or longer"):
         # Two flips of the same bit leave the file as it was.
         assert refused >= N_MUTANTS[kind] - 5
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory):
+    return make_originals(tmp_path_factory.mktemp("pipelines"), PIPELINES)
+
+
+@pytest.mark.parametrize("kind", MUTATE)
+def test_mutants_of_pipelines_are_refused_or_harmless(kind, pipelines, tmp_path):
+    """A share of those that ``torture/trials/damaged_files.py`` tries."""
+    seen.clear()
+    random = np.random.RandomState(len(kind))
+    for number in range(N_MUTANTS[kind] // 20):
+        original, content = MUTATE[kind](random, pipelines)
+        check(original, content, None if number % 10 else tmp_path / "mutant")
+    assert not seen
 
 
 def change(arrays, name, change_it):

@@ -10,11 +10,12 @@ import numpy as np
 from _commands import call, complaint_about, peak_memory
 from _trial import Trial
 from support import model_file_mutants as mutants
+from support.saved_pipelines import PIPELINES
 
 from votedkernels.datasets import DataFileError
 from votedkernels.datasets.reading import read_samples
 
-N_MODELS, N_TABLES = 100_000, 10_000
+N_MODELS, N_PIPELINES, N_TABLES = 100_000, 10_000, 10_000
 MEGABYTES = 400
 #: Errors of a table that do not belong to a single line.
 OF_THE_FILE = re.compile(
@@ -38,15 +39,17 @@ sys.addaudithook(watch)
 def main():
     trial = Trial(
         12,
-        f"damaged files: {N_MODELS:,} mutants of models, {N_TABLES:,} of CSV",
+        f"damaged files: {N_MODELS + N_PIPELINES:,} mutants of models, {N_TABLES:,} of CSV",
         "one exception class, or exit code 2 with a line; bounded memory; no code run",
     )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         originals = mutants.make_originals(folder)
+        pipelines = mutants.make_originals(folder, PIPELINES)
         model, good = prepare_tables(folder)
         before = peak_memory()
-        models = damage_models(trial, originals, folder)
+        models = damage_models(trial, originals, folder, N_MODELS)
+        models += "; of pipelines: " + damage_models(trial, pipelines, folder, N_PIPELINES)
         tables = damage_tables(trial, good, model, folder)
         grown = (peak_memory() - before) / 2**20
     if grown > MEGABYTES:
@@ -59,12 +62,12 @@ def main():
 # -- models ------------------------------------------------------------------------------
 
 
-def damage_models(trial, originals, folder):
+def damage_models(trial, originals, folder, n_models):
     shares = {kind: n / sum(mutants.N_MUTANTS.values()) for kind, n in mutants.N_MUTANTS.items()}
     total = refused = 0
     for kind, share in shares.items():
         random = np.random.RandomState(trial.options.seed + len(kind) + 1)
-        for number in range(trial.count(share * N_MODELS)):
+        for number in range(trial.count(share * n_models)):
             original, content = mutants.MUTATE[kind](random, originals)
             path = None if number % 50 else folder / "mutant"
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,33 +16,42 @@ from ..exceptions import ModelFileError
 from ..kernels import KernelFamily, clone_families
 from ..kernels.base import FloatArray
 from ..preparation.validation import check_parameters
+from . import calibration  # noqa: F401  (adds its node)
 from .container import Container
 from .families import Functions, family_from_json
 from .labels import classes_from_json
 from .reading import Arrays, Record
 from .scaling import scaling_from_json
+from .trees import tree_from_json, try_out
 from .values import parameters_from_json
 from .votes import INTERCEPTS, vote_from_json
 
+CLASSIFIERS = ("VotedKernelClassifier", "VotedKernelClassifierCV")
+#: What a file has of each vote.
+OF_VOTE = (
+    "classes", "n_features", "feature_names", "parameters", "kernels", "families", "problems",
+    "totals", "n_iter", "stop_reason", "n_kernels_tried", "support_vectors",
+)  # fmt: skip
 MAX_FAMILIES = 1000  # the check of their names compares all pairs
 
 
 def open_header(container: Container) -> Record:
     """Return the header, if it has all its entries and no others."""
     header = Record(container.header, "the header")
-    header.expect(
-        "classifier", "step", "versions", "classes", "n_features", "feature_names", "parameters",
-        "kernels", "families", "problems", "totals", "n_iter", "stop_reason", "n_kernels_tried",
-        "support_vectors", "scaling", "transposed",
-    )  # fmt: skip
-    header.choice("classifier", ("VotedKernelClassifier", "VotedKernelClassifierCV"))
+    if "tree" in header.value:
+        header.expect("versions", "tree", "transposed")
+        return header
+    header.expect("classifier", "step", "versions", *OF_VOTE, "scaling", "transposed")
+    header.choice("classifier", CLASSIFIERS)
     return header
 
 
-def build(container: Container, functions: Functions) -> VotedKernelClassifier | Pipeline:
+def build(container: Container, functions: Functions) -> Any:
     """Return the model of a file; raise a `ModelFileError` if any part is not valid."""
     header = open_header(container)
     arrays = Arrays(container.arrays, header.texts("transposed"))
+    if "tree" in header.value:
+        return _build_tree(header, arrays, functions)
     try:
         model = _build_classifier(header, arrays, functions)
         pipeline = _build_pipeline(header, model, arrays)
@@ -52,6 +62,27 @@ def build(container: Container, functions: Functions) -> VotedKernelClassifier |
         raise ModelFileError(f"a part of the model is not valid ({error}).") from None
     arrays.finish()
     return pipeline
+
+
+def _build_tree(header: Record, arrays: Arrays, functions: Functions) -> Any:
+    """Return a model of several estimators, after it has decided on an example."""
+
+    def read(record: Record, inner: Arrays) -> Any:
+        record.expect("kind", *OF_VOTE)
+        return _build_classifier(record, inner, functions)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = tree_from_json(header.record("tree"), arrays, dict.fromkeys(CLASSIFIERS, read))
+            arrays.finish()
+            try_out(model)
+    except (ModelFileError, MemoryError):
+        raise
+    except Exception as error:  # the steps are scikit-learn's, and so are their errors
+        text = str(error).partition("\n")[0][:200]
+        raise ModelFileError(f"a part of the model is not valid ({text}).") from None
+    return model
 
 
 def _build_classifier(

@@ -33,7 +33,8 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Array = NDArray[Any]
 Result = TypeVar("Result")
 
-FORMAT_VERSION = 1
+#: The newest version of the format. Version 2 has trees of estimators; plain models stay version 1.
+FORMAT_VERSION = 2
 PREFIX = b'{"__metadata__":{"format":"votedkernels","sha256":"'
 NO_DIGEST = b"0" * 64
 #: The position of the digest in a file.
@@ -106,7 +107,7 @@ def encode(header: Mapping[str, Json], arrays: Mapping[str, Array]) -> list[byte
     metadata = {
         "format": "votedkernels",
         "sha256": NO_DIGEST.decode(),
-        "version": str(FORMAT_VERSION),
+        "version": "2" if "tree" in header else "1",
         "model": _to_json(header),
     }
     text = _to_json({"__metadata__": metadata, **table}).encode("ascii")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,30 +24,61 @@ from .container import Array, Json
 from .families import Functions, family_to_json, function_name
 from .labels import classes_to_json
 from .reading import number_to_json
+from .scaling import STORED as SCALERS
 from .scaling import scaling_to_json
+from .trees import Writers, chosen_of, output_of, tree_to_json
 from .values import value_to_json
 from .votes import INTERCEPTS, WEIGHTS, vote_to_json
+
+CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
 
 
 def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
     """Return the header, the arrays and the functions of a model."""
     arrays: dict[str, Array] = {}
-    scaling, step = None, None
-    if isinstance(model, Pipeline):
-        if len(model.steps) != 2:
-            raise ValueError(
-                "only a pipeline of a scaler and a classifier can be saved, and this one has "
-                f"{len(model.steps)} steps."
-            )
-        (scaler_step, scaler), (step, model) = model.steps
-        scaling = scaling_to_json(scaler_step, scaler, arrays)
+    functions: dict[str, Callable[..., object]] = {}
+    model = chosen_of(model)
+    check_ends_in_vote(model)
+    header: dict[str, Json] = {"versions": _versions()}
+    if is_tree(model):
+
+        def write(single: Any, inner: dict[str, Array]) -> dict[str, Json]:
+            add_functions(functions, single)
+            return describe_vote(single, inner)
+
+        header["tree"] = tree_to_json(model, "the model", arrays, Writers(write, CLASSIFIERS))
+    else:
+        scaling, step = None, None
+        if isinstance(model, Pipeline):
+            (scaler_step, scaler), (step, model) = model.steps
+            scaling = scaling_to_json(scaler_step, scaler, arrays)
+        described = describe_vote(model, arrays)
+        header |= {"classifier": type(model).__name__, "step": step, **described}
+        header["scaling"] = scaling
+        add_functions(functions, model)
+    # Arrays keep their memory order, which can decide the last bit of a product.
+    turned = [n for n, a in arrays.items() if a.flags.f_contiguous and not a.flags.c_contiguous]
+    arrays.update({name: arrays[name].T for name in turned})
+    return header | {"transposed": sorted(turned)}, arrays, functions
+
+
+def is_tree(model: Any) -> bool:
+    """Whether a model has more parts than a scaler of version 1 of the format and a classifier."""
+    if isinstance(model, CLASSIFIERS):
+        return False
+    if type(model) is not Pipeline or len(model.steps) != 2:
+        return True
+    (_, scaler), (_, last) = model.steps
+    simple = type(scaler) in [entry.scaler for entry in SCALERS.values()]
+    return not (simple and isinstance(last, CLASSIFIERS) and output_of(scaler) is None)
+
+
+def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
+    """Return one of our classifiers as JSON; its arrays are added to ``arrays``."""
     single, vote = _as_single(model), vote_of(model)
     families = _families_to_json(single, model, arrays)
     names = getattr(model, "feature_names_in_", None)
-    header = {
-        "classifier": type(model).__name__,
-        "step": step,
-        "versions": _versions(),
+    return {
         "classes": classes_to_json(model.classes_),
         "n_features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
@@ -66,25 +98,37 @@ def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
         "stop_reason": model.stop_reason_,
         "n_kernels_tried": getattr(model, "n_kernels_tried_", None),
         "support_vectors": vote_to_json(vote, arrays),
-        "scaling": scaling,
     }
-    # Arrays keep their memory order, which can decide the last bit of a product.
-    turned = [n for n, a in arrays.items() if a.flags.f_contiguous and not a.flags.c_contiguous]
-    arrays.update({name: arrays[name].T for name in turned})
-    return header | {"transposed": sorted(turned)}, arrays, _functions(vote.families)
+
+
+def check_ends_in_vote(model: Any) -> None:
+    """Raise unless a model is one of our classifiers, or one of ours decides in it."""
+    last = model
+    while not isinstance(last, CLASSIFIERS):
+        if isinstance(last, Pipeline):
+            last = chosen_of(last.steps[-1][1])
+        elif isinstance(last, CalibratedClassifierCV):
+            check_is_fitted(last)
+            last = chosen_of(last.calibrated_classifiers_[0].estimator)
+        else:
+            break
+    if not isinstance(last, CLASSIFIERS):
+        found = type(model).__name__
+        if last is not model:
+            found += f" with {type(last).__name__}"
+        raise TypeError(
+            "save_model takes a VotedKernelClassifier, a VotedKernelClassifierCV, or a Pipeline, "
+            f"CalibratedClassifierCV or fitted search of one of these; got {found}."
+        )
 
 
 def _as_single(model: Any) -> VotedKernelClassifier:
     """Return the model or, for a search, an unfitted classifier with the chosen parameters."""
-    if not isinstance(model, VotedKernelClassifier | VotedKernelClassifierCV):
-        raise TypeError(
-            "save_model takes a VotedKernelClassifier, a VotedKernelClassifierCV, or a pipeline of "
-            f"a scaler and one of these; got {type(model).__name__}."
-        )
     check_is_fitted(model, WEIGHTS)
     if isinstance(model, VotedKernelClassifier):
         return model
-    return model.chosen_classifier()
+    chosen: VotedKernelClassifier = model.chosen_classifier()
+    return chosen
 
 
 def _form_of(kernels: Any) -> str:
@@ -118,10 +162,9 @@ def _families_to_json(
     return result
 
 
-def _functions(families: Sequence[KernelFamily]) -> Functions:
-    """Return the Python functions of the families, by the names that `load_model` expects."""
-    functions: dict[str, Callable[..., object]] = {}
-    for family in families:
+def add_functions(functions: dict[str, Callable[..., object]], model: Any) -> None:
+    """Add the Python functions of a model's families, by the names that `load_model` expects."""
+    for family in vote_of(model).families:
         function = getattr(family, "function", None)
         if function is not None:
             name = function_name(family)
@@ -130,7 +173,6 @@ def _functions(families: Sequence[KernelFamily]) -> Functions:
                     f"two functions have the name {name!r}, but load_model tells functions apart "
                     "by name; use Similarity(function, name=...)."
                 )
-    return functions
 
 
 def _parameters_to_json(

@@ -22,9 +22,11 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
-        A fitted model. A pipeline must have two steps: StandardScaler or MinMaxScaler, then one
-        of the two classifiers. A `VotedKernelClassifierCV` is saved as the classifier it chose.
+    model : VotedKernelClassifier, VotedKernelClassifierCV, Pipeline or CalibratedClassifierCV
+        A fitted model. The steps of a pipeline can be scalers, imputers, encoders, PCA, vectorizers
+        of text and ColumnTransformer, then one of the two classifiers. A
+        `VotedKernelClassifierCV` is saved as the classifier it chose, and a `GridSearchCV` as its
+        best estimator.
     path : str or path-like
         The file. Its usual extension is ``.safetensors``.
 
@@ -32,7 +34,7 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     ------
     ValueError
         If a part of the model is neither numbers nor text, such as your own kernel family, or
-        rows that are objects other than strings.
+        rows that are objects other than strings; or if a step is of another kind.
 
     Examples
     --------
@@ -73,7 +75,7 @@ def load_model(
 
     Returns
     -------
-    VotedKernelClassifier, or Pipeline if one was saved
+    VotedKernelClassifier, or the Pipeline or CalibratedClassifierCV that was saved
 
     Raises
     ------

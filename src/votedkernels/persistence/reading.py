@@ -173,6 +173,11 @@ class Arrays:
             raise ModelFileError(f"the array {name} has entries outside 0 to {limit - 1}.")
         return array
 
+    def within(self, prefix: str) -> Arrays:
+        """Return the arrays whose names begin with a prefix, without it; they count as taken."""
+        names = [name for name in self.arrays if name.startswith(prefix)]
+        return Arrays({name[len(prefix) :]: self.arrays.pop(name) for name in names}, [])
+
     def finish(self) -> None:
         """Raise if an array was not taken."""
         if self.arrays:

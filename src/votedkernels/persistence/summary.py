@@ -9,9 +9,10 @@ from typing import Any
 
 from ..estimators._fitted_attributes import TOTALS
 from ..exceptions import ModelFileError
-from .building import open_header
-from .container import FORMAT_VERSION, Container, read_container, with_name
+from .building import CLASSIFIERS, open_header
+from .container import Container, read_container, with_name
 from .reading import Record
+from .trees import MAX_DEPTH
 from .votes import SUPPORT, WEIGHTS
 
 
@@ -28,12 +29,14 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict of plain values, ready for JSON
-        ``format_version``, ``sha256``, ``versions``, ``classifier``, ``classes``,
-        ``n_features``, ``feature_names``, ``scaling``, ``kernels`` (one dict per kernel:
+        ``format_version``, ``sha256``, ``versions``, ``classifier``, ``n_votes``,
+        ``classes``, ``n_features``, ``feature_names``, ``scaling`` (the kinds of all steps before
+        the classifier, and around it), ``kernels`` (one dict per kernel:
         ``name``, ``family``, ``complexity``, ``penalty`` and ``mass``), ``n_support``, ``n_terms``,
         ``complexity_penalty``, ``l1_penalty``, ``l2_penalty``, ``objective``, ``dual_bound``,
         ``dual_gap``, ``n_iter``, ``stop_reason``. The first two penalties may be
-        ``"auto"``. Numbers that are not finite are None.
+        ``"auto"``. Numbers that are not finite are None. If there are several votes, all
+        numbers are those of the first one.
 
     Raises
     ------
@@ -44,26 +47,34 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _summarise(container: Container) -> dict[str, Any]:
-    header = open_header(container)
+    header = whole = open_header(container)
+    prefix, n_votes = "", 1
+    kinds: list[str] = []
+    is_tree = "tree" in whole.value
+    if is_tree:
+        header, prefix, kinds, n_votes = _first_vote(whole.record("tree"))
     parameters = header.record("parameters")
     totals = header.record("totals")
-    versions = header.record("versions")
-    scaling = None if header.is_none("scaling") else header.record("scaling")
-    named = header if scaling is None else scaling
-    weights = container.places.get(WEIGHTS)
-    support = container.places.get(SUPPORT)
+    versions = whole.record("versions")
+    named = header
+    if not is_tree and not header.is_none("scaling"):
+        named = header.record("scaling")
+        kinds = [named.text("kind")]
+    weights = container.places.get(prefix + WEIGHTS)
+    support = container.places.get(prefix + SUPPORT)
     if weights is None or len(weights.shape) != 2 or support is None or len(support.shape) != 1:
         raise ModelFileError("the file has no terms.")
-    turned = WEIGHTS in header.texts("transposed")
+    turned = prefix + WEIGHTS in whole.texts("transposed")
     return {
-        "format_version": FORMAT_VERSION,
+        "format_version": 2 if is_tree else 1,
         "sha256": container.digest,
         "versions": {key: versions.text(key) for key in versions.value},
-        "classifier": header.text("classifier"),
+        "classifier": header.text("kind" if is_tree else "classifier"),
+        "n_votes": n_votes,
         "classes": _labels(header.record("classes")),
         "n_features": None if header.is_none("n_features") else header.count("n_features"),
         "feature_names": None if named.is_none("feature_names") else named.texts("feature_names"),
-        "scaling": None if scaling is None else scaling.text("kind"),
+        "scaling": ", ".join(kinds) or None,
         "kernels": [
             {
                 "name": member.text("name"),
@@ -82,6 +93,32 @@ def _summarise(container: Container) -> dict[str, Any]:
         "n_iter": header.count("n_iter"),
         "stop_reason": header.text("stop_reason"),
     }
+
+
+def _first_vote(node: Record) -> tuple[Record, str, list[str], int]:
+    """Return the first vote of a tree, the prefix of its arrays, what surrounds it, and how many.
+
+    A `CalibratedClassifierCV` has several votes.
+    """
+    prefix, n_votes = "", 1
+    kinds: list[str] = []
+    for _ in range(MAX_DEPTH + 1):
+        kind = node.text("kind")
+        if kind in CLASSIFIERS:
+            return node, prefix, kinds, n_votes
+        if kind == "Pipeline":
+            steps = node.records("steps")
+            inner = [step.value.get("step") for step in steps[:-1]]
+            kinds += [Record(step, "a step").text("kind") for step in inner if type(step) is dict]
+            part, key = len(steps) - 1, "step"
+        else:
+            kinds.append(kind)
+            steps, part, key = node.records("members"), 0, "model"
+            n_votes *= len(steps)
+        if not steps:
+            break
+        node, prefix = steps[part].record(key), f"{prefix}{part}."
+    raise ModelFileError("the file has no vote.")
 
 
 _PENALTIES = ("complexity_penalty", "l1_penalty", "l2_penalty")
