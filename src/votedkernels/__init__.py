@@ -19,6 +19,8 @@ from .estimators.bound_choice import choose_by_bound
 from .estimators.classifier import VotedKernelClassifier
 from .estimators.classifier_cv import VotedKernelClassifierCV
 from .estimators.path import voted_kernel_path
+from .estimators.regressor import VotedKernelRegressor
+from .estimators.regressor_cv import VotedKernelRegressorCV
 from .kernels import (
     ContinuousGaussian,
     EditDistance,
@@ -53,6 +55,8 @@ __all__ = [
     "Trace",
     "VotedKernelClassifier",
     "VotedKernelClassifierCV",
+    "VotedKernelRegressor",
+    "VotedKernelRegressorCV",
     "VotingBoundaryDisplay",
     "__version__",
     "choose_by_bound",

@@ -22,8 +22,9 @@ from votedkernels import (
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators import _path_strategy
-from votedkernels.estimators._path_sample import PathSample, margins_of
-from votedkernels.estimators._path_search import Level, Member, Setting, choose_committee, losses_of
+from votedkernels.estimators._path_judgement import losses_of_margins, margins_of
+from votedkernels.estimators._path_sample import PathSample
+from votedkernels.estimators._path_search import Level, Member, Setting, choose_committee
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.estimators._voting import vote_of
 from votedkernels.kernels.design import LocalDesign
@@ -237,7 +238,9 @@ def test_margins_are_leads():
 
 def test_losses_do_not_depend_on_the_scale_of_a_vote():
     margins = np.random.default_rng(0).standard_normal((1, 50)) + 0.5
-    np.testing.assert_allclose(losses_of(margins), losses_of(1000 * margins), rtol=1e-9)
+    np.testing.assert_allclose(
+        losses_of_margins(margins), losses_of_margins(1000 * margins), rtol=1e-9
+    )
 
 
 def test_the_sparsest_level_near_the_best_is_chosen():

@@ -9,6 +9,8 @@ from votedkernels import (
     Precomputed,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
+    VotedKernelRegressor,
+    VotedKernelRegressorCV,
 )
 from votedkernels.solvers import CONVERGENT_SOLVERS
 
@@ -29,6 +31,11 @@ ESTIMATORS = {
     "search precomputed": VotedKernelClassifierCV(
         Precomputed(), complexity_penalties=(0.1,), l1_penalties=(1.0, 1e-2), cv=2
     ),
+    "regression": VotedKernelRegressor(),
+    "regression precomputed": VotedKernelRegressor(Precomputed(), l1_penalty=1e-3),
+    "absolute": VotedKernelRegressor(loss="absolute", relaxation="auto"),
+    "quantile": VotedKernelRegressor(loss="quantile", quantile=0.3),
+    "regression search": VotedKernelRegressorCV(Gaussian((0.1, 1.0)), cv=2),
 } | {
     solver: VotedKernelClassifier(solver=solver, **LARGER)
     for solver in CONVERGENT_SOLVERS

@@ -29,6 +29,7 @@ ALLOWED = {
     "preparation/validation.py:_holds_numbers": "a column of pandas or polars",
     "preparation/validation.py:as_objects": "X, as the user passed it",
     "preparation/validation.py:validate_labels": "y, as the user passed it",
+    "preparation/validation.py:validate_numbers": "y, as the user passed it",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..kernels import continuous_family
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..problem import Problem, Solution, Vote
+from ..problem.losses import EpsilonInsensitive
+from ..problem.vote import HasTerms
 from ..solvers import with_widths
 from ._voting import attributes_of
 
@@ -38,12 +41,11 @@ def describe_solutions(
     """Return the fitted attributes of a classifier, from one solution per one-vs-rest problem."""
     training, problems, solutions = on_common_widths(training, problems, solutions)
     columns, terms = training.columns, [solution.terms for solution in solutions]
-    intercepts = published_constants(
-        problems,
-        np.array([vote.intercept for vote in terms]),
-        np.array([len(vote.kernels) == 0 for vote in terms]),
-    )
-    vote = Vote.gather(terms, intercepts, columns.families, training.centers)
+    intercepts = np.array([vote.intercept for vote in terms])
+    if training.numbers is None:
+        empty = np.array([len(vote.kernels) == 0 for vote in terms])
+        intercepts = published_constants(problems, intercepts, empty)
+    vote = published_vote(training, terms, intercepts)
     per_kernel = (
         training.complexities,
         training.complexity_errors,
@@ -51,21 +53,38 @@ def describe_solutions(
         vote.kernel_mass,
     )
     certificates = (
-        np.array([s.objective for s in solutions]),
-        np.array([s.dual_bound for s in solutions]),
-        np.array([s.gap for s in solutions]),
+        training.unit * np.array([s.objective for s in solutions]),
+        training.unit * np.array([s.dual_bound for s in solutions]),
+        training.unit * np.array([s.gap for s in solutions]),
     )
     reasons = [s.stop_reason for s in solutions if s.stop_reason != "optimal"]
     return {
-        "classes_": training.classes,
+        **describe_targets(training, certificates),
         "kernel_names_": columns.names,
         **attributes_of(vote),
         **dict(zip(PER_KERNEL, per_kernel, strict=True)),
-        **dict(zip(PER_PROBLEM, certificates, strict=True)),
         **{name: float(c.sum()) for name, c in zip(TOTALS, certificates, strict=True)},
         "n_iter_": int(sum(s.n_iter for s in solutions)),
         "stop_reason_": reasons[0] if reasons else "optimal",
     }
+
+
+def published_vote(training: Training, terms: Sequence[HasTerms], intercepts: FloatArray) -> Vote:
+    """Return votes of terms in the form and the unit in which users see them."""
+    vote = Vote.gather(terms, intercepts, training.columns.families, training.centers)
+    return vote if training.numbers is None else training.numbers.in_units(vote)
+
+
+def describe_targets(training: Training, certificates: tuple[FloatArray, ...]) -> dict[str, Any]:
+    """Return the attributes that only classifiers have, or those that only regressors have."""
+    numbers = training.numbers
+    if numbers is None:
+        per_problem = dict(zip(PER_PROBLEM, certificates, strict=True))
+        return {"classes_": training.classes, **per_problem}
+    described = {"target_scale_": numbers.scale}
+    if isinstance(numbers.loss, EpsilonInsensitive):
+        described["epsilon_"] = numbers.loss.epsilon * numbers.scale
+    return described
 
 
 def on_common_widths(
@@ -187,14 +206,17 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
     elif problems[0].allowed is not None and not problems[0].allowed.any():
         warnings.warn(
             "The radius of the complexity measure (filter=True) admits no column, so the model "
-            "predicts the heavier class everywhere. Use a larger radius, or filter=False.",
+            "predicts a constant everywhere. Use a larger radius, or filter=False.",
             UserWarning,
             stacklevel=user_stacklevel(),
         )
-    elif all(s.is_optimal(tol) and len(s.terms.kernels) == 0 for s in solutions):
+    elif all(
+        s.is_optimal(tol) and len(s.terms.kernels) == 0 and s.objective > 0 for s in solutions
+    ):
+        predicts = "the heavier class" if problems[0].goals is None else "a constant"
         warnings.warn(
-            "The penalties are so large that no kernel gets a weight, so the model predicts the "
-            "heavier class everywhere. Use smaller complexity_penalty and l1_penalty.",
+            "The penalties are so large that no kernel gets a weight, so the model predicts "
+            f"{predicts} everywhere. Use smaller complexity_penalty and l1_penalty.",
             UserWarning,
             stacklevel=user_stacklevel(),
         )

@@ -117,7 +117,10 @@ class GridStrategy:
     def classifier_of(self, params: dict[str, Any]) -> VotedKernelClassifier:
         """Return the classifier with the kernels and the complexity of a candidate."""
         names = {key: params.get(key) for key in self.alternatives[0][0]}
-        return next(estimator for named, estimator in self.alternatives if named == names)
+        found: VotedKernelClassifier = next(
+            estimator for named, estimator in self.alternatives if named == names
+        )
+        return found
 
     def _without_search(self, results: dict[str, Any]) -> int:
         """Return the index of the usual pair, which is solved first; raise if not refitting."""

@@ -10,6 +10,7 @@ from ..exceptions import SolverInterrupted
 from ..preparation.training import Training
 from ..problem import Solution
 from ..solvers import Incumbent, Round, solve_problem
+from ._fit_attempt import FitAttempt
 from ._fitted_attributes import PENALTIES, check_limits, describe_solutions, warn_user
 from ._progress import FitProgress
 from ._relaxed_fit import ROWS_TIMES_RHO, describe_relaxed
@@ -73,10 +74,16 @@ class OngoingFit:
                 return
             self._solve_one(number, len(late) - place)
 
-    def finish(self) -> dict[str, Any]:
-        """Return the fitted attributes; raise if a limit has left no model."""
+    def run(self, attempt: FitAttempt) -> None:
+        """Solve all problems and publish the model; after Ctrl-C, keep the best one so far."""
+        try:
+            self.solve()
+        except KeyboardInterrupt:
+            if self.has_terms:
+                attempt.keep(self.attributes())
+            raise
         check_limits(self.estimator, self.solutions)
-        return self.attributes()
+        attempt.publish(self.attributes())
 
     def warn(self) -> None:
         """Warn about anything the user must know about the model."""

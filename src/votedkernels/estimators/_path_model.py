@@ -10,8 +10,8 @@ from sklearn.utils import Bunch
 
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
-from ..problem import Terms, Vote, union_of_terms
-from ._fitted_attributes import describe_solutions
+from ..problem import Terms, union_of_terms
+from ._fitted_attributes import describe_solutions, published_vote
 from ._path_sample import PathSample, RelaxedVotes
 from ._relaxed_fit import selection_of
 from ._voting import attributes_of
@@ -28,9 +28,10 @@ def describe_committee(
     problems = training.problems(penalty, 0.0)
     selected = describe_solutions(training, problems, sample.solutions)
     terms, intercepts = mean_vote(members, training.columns.n_centers)
-    vote = Vote.gather(terms, intercepts, training.columns.families, training.centers)
-    objectives = np.array([[vote.objective for vote in member.votes] for member in members])
-    gaps = np.array([[vote.gap for vote in member.votes] for member in members])
+    vote = published_vote(training, terms, intercepts)
+    unit = training.unit
+    objectives = unit * np.array([[vote.objective for vote in member.votes] for member in members])
+    gaps = unit * np.array([[vote.gap for vote in member.votes] for member in members])
     return {
         **selected,
         **attributes_of(vote),

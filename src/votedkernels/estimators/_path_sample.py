@@ -24,6 +24,7 @@ from ..problem.relaxed import RelaxedVote
 from ..solvers import Master, solve_by_column_generation
 from ..solvers.levels import first_entry
 from ..solvers.relaxation import ChosenColumns
+from ._path_judgement import goodness_of
 
 #: How many rows to add, as a share of the number of centres so far.
 GROWTH = 0.5
@@ -88,16 +89,16 @@ class PathSample:
         self.centers = training.centers_of(self.rows)
         self.columns = part_of(training.columns, self.rows, self.centers)
         self.codes = training.codes[self.rows]
+        allowed = training.allowed
         self.problems = [
-            Problem(
+            Problem.of_hinges(
                 self.columns,
-                np.where(self.codes == code, 1.0, -1.0),
-                self.w,
+                hinges,
                 training.complexities,
-                training.fit_intercept,
-                None if training.allowed is None else training.allowed[:, self.centers],
+                fit_intercept=training.fit_intercept,
+                allowed=None if allowed is None else allowed[:, self.centers],
             )
-            for code in training.positives
+            for hinges in training.hinges(self.codes, self.w)
         ]
         self._masters = [Master(problem) for problem in self.problems]
         #: The l1 votes of the last level, one per problem.
@@ -141,9 +142,9 @@ class PathSample:
         rhos = [FIRST_RHO, setting.rho] if setting.rho < FIRST_RHO else [setting.rho]
         votes = self.relax(setting.kernel, rhos)[-1]
         values = self.columns.take(votes.kernels, self.chosen)
-        margins = margins_of(votes.decide(values), self.codes)
+        goodness = goodness_of(self.training, votes.decide(values), self.codes)
         places = self.places_of_rows()
-        order = places[np.argsort(margins, kind="stable")]
+        order = places[np.argsort(goodness, kind="stable")]
         fresh = order[~np.isin(order, self.chosen)]
         _, first = np.unique(fresh, return_index=True)
         fresh = fresh[np.sort(first)]
@@ -169,11 +170,11 @@ class PathSample:
 
     @property
     def loss(self) -> float:
-        """Mean hinge loss of the l1 votes."""
+        """Mean loss of the l1 votes."""
         losses = []
         for problem, solution in zip(self.problems, self.solutions, strict=True):
             decision = problem.decision(solution.terms)
-            losses.append(float(self.w @ np.maximum(0.0, 1.0 - problem.y * decision)))
+            losses.append(float(problem.w @ np.maximum(0.0, problem.shortfalls(decision))))
         return float(np.mean(losses))
 
     def relax(
@@ -190,8 +191,8 @@ class PathSample:
         certify = tol is not None
         tol = ROUGHLY if tol is None else tol
         by_problem = [
-            terms.relax(problem.y, self.w, rhos, tol=tol, certify=certify)
-            for problem in self.problems
+            terms.relax(hinges, rhos, tol=tol, certify=certify)
+            for hinges in self.training.relaxed_hinges(self.codes, self.w)
         ]
         return [RelaxedVotes(kernels, everywhere, votes) for votes in zip(*by_problem, strict=True)]
 
@@ -201,18 +202,3 @@ def part_of(columns: Columns, rows: IntArray, centers: IntArray) -> Columns:
     if isinstance(columns, StackedColumns):
         return columns.part(rows, centers)
     return columns.restricted(rows, centers)
-
-
-def margins_of(decisions: FloatArray, codes: IntArray) -> FloatArray:
-    """Return the margin of each row: positive if it is classified correctly.
-
-    ``decisions`` has shape (..., n_rows, n_problems). With two classes, the margin is y f. With
-    more, it is half the lead of the right class over the best of the others.
-    """
-    if decisions.shape[-1] == 1:
-        return np.asarray(np.where(codes == 1, 1.0, -1.0) * decisions[..., 0])
-    places = np.broadcast_to(codes[:, None], (*decisions.shape[:-1], 1))
-    right = np.take_along_axis(decisions, places, axis=-1)
-    others = decisions.copy()
-    np.put_along_axis(others, places, -np.inf, axis=-1)
-    return np.asarray((right[..., 0] - others.max(axis=-1)) / 2)

@@ -5,10 +5,9 @@ each kernel and each rho, and its decisions on the held-out rows are judged by t
 
     errors + LOGLOSS * log-loss of the vote at its best scale + SIZE * centres / rows
 
-(means over rows; smaller is better). Errors alone are few and noisy, hence the log-loss. The last
-term prefers fewer centres if all else is equal; it counts more if there are more than two classes.
-The search ends after a few levels without an improvement, before it reaches the most expensive
-levels.
+(means over rows; smaller is better; `_path_judgement`). For numbers it is the mean absolute error
+or the pinball loss. The last term prefers fewer centres if all else is equal. The search ends after
+a few levels without an improvement, before it reaches the most expensive levels.
 
 The model is a committee: the mean of the votes of the best settings, whatever their levels (with
 more than two classes, all are of the best level). Levels share most of their centres, so averaging
@@ -29,13 +28,14 @@ from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
-from ._path_sample import PathSample, RelaxedVotes, Setting, margins_of
+from ._path_judgement import losses_of, with_price_of_size
+from ._path_sample import PathSample, RelaxedVotes, Setting
 
 RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
 LEVELS_PER_DECADE = 2
 MOST_LEVELS = 12
 #: The l1 path ends when terms exceed this share of the rows, or the loss falls below this value.
-MOST_TERMS = 0.15
+MOST_TERMS, MOST_TERMS_OF_NUMBERS = 0.15, 0.08
 LEAST_LOSS = 0.03
 #: Rows stop joining when the centres exceed this share of the rows, or reach this number.
 MOST_CENTERS = 0.5
@@ -53,10 +53,8 @@ FIRST_IN_A_HURRY = 4
 PATIENCE = 3
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
-LOGLOSS, SIZE, SIZE_WITH_MANY_CLASSES = 10.0, 0.12, 0.3
 #: How much worse than the best a sparser level may be, in standard errors.
 SPARSE_ERRORS = 0.5
-SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
 
 
 @dataclass(frozen=True)
@@ -222,7 +220,8 @@ class PathSearch:
             return True
         terms = np.mean([sample.n_terms / len(sample.rows) for sample in self.samples])
         loss = np.mean([sample.loss for sample in self.samples])
-        return bool(terms > MOST_TERMS or loss < LEAST_LOSS or number == MOST_LEVELS)
+        most = MOST_TERMS if self.training.numbers is None else MOST_TERMS_OF_NUMBERS
+        return bool(terms > most or loss < LEAST_LOSS or number == MOST_LEVELS)
 
     def _score(
         self,
@@ -234,11 +233,10 @@ class PathSearch:
     ) -> Level:
         """Fit relaxed votes with some kernels and every rho in all folds, and score them."""
         decisions, scores = self._decide(kernels, budget)
-        losses = losses_of(margins_of(decisions, self.codes[self.scored]))
+        losses = losses_of(self.training, decisions, self.codes[self.scored])
         weights = self.weights[self.scored]
-        share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
-        price = SIZE_WITH_MANY_CLASSES if self.many_classes else SIZE
-        criteria = losses @ weights / weights.sum() + price * share
+        share = float(np.mean([len(s.chosen) / len(s.rows) for s in self.samples]))
+        criteria = with_price_of_size(self.training, losses @ weights / weights.sum(), share)
         if self.by_score:
             criteria = -np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
         order = np.argsort(criteria, kind="stable")
@@ -315,14 +313,6 @@ def refit(
             rhos = [rho for rho in RHOS if rho >= setting.rho]
             votes[member] = sample.relax(setting.kernel, rhos, tol)[-1]
     return sample, [votes[member] for member in committee]
-
-
-def losses_of(margins: FloatArray) -> FloatArray:
-    """Return the error of each row plus its log-loss at each setting's best scale."""
-    scaled = margins / (np.std(margins, axis=-1, keepdims=True) + 1e-12)
-    means = np.array([np.logaddexp(0.0, -scale * scaled).mean(axis=-1) for scale in SCALES])
-    best = SCALES[means.argmin(axis=0)]
-    return np.asarray((margins <= 0) + LOGLOSS * np.logaddexp(0.0, -best[:, None] * scaled))
 
 
 def choose_committee(levels: list[Level], prefer: str, n_members: int) -> list[Member]:

@@ -1,10 +1,11 @@
-"""`VotedKernelClassifierCV` without a grid: prepares, searches down a path, chooses, and refits."""
+"""The default search of both CV classes: prepares, searches down a path, chooses, and refits."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from ._path_search import Fold, Level, Member, PathSearch, choose_committee, ref
 from ._probabilities import fit_scale
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
-from .classifier import VotedKernelClassifier
 
 #: The widths for ``kernels=None``, in units of 1 / (n_features * variance).
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -48,7 +48,7 @@ class Searched:
     """
 
     named: dict[str, Any]
-    estimator: VotedKernelClassifier
+    estimator: Any
     training: Training
     levels: list[Level]
     codes: IntArray
@@ -64,11 +64,14 @@ class Searched:
         """Return the penalty, for all rows, of the last level that a committee needs."""
         return self.factor * self.levels[max(member.level for member in committee)].penalty
 
-    def scale_of(self, committee: list[Member]) -> float:
+    def probabilities(self, committee: list[Member]) -> dict[str, float]:
         """Return the scale of a committee's probabilities, from its votes on held-out rows."""
+        if self.training.numbers is not None:
+            return {}
         votes = [self.levels[member.level].decisions[member.place] for member in committee]
         mean = np.asarray(np.mean(votes, axis=0, dtype=np.float64))
-        return fit_scale(mean, self.codes, self.weights, self.training.m)
+        scale = fit_scale(mean, self.codes, self.weights, self.training.m)
+        return {"probability_scale_": scale}
 
 
 class PathStrategy:
@@ -76,7 +79,7 @@ class PathStrategy:
 
     Parameters
     ----------
-    search : VotedKernelClassifierCV
+    search : VotedKernelClassifierCV or VotedKernelRegressorCV
     alternatives : list of Alternative
     data : SearchData
     """
@@ -86,11 +89,11 @@ class PathStrategy:
         self.alternatives = [(named, with_defaults(model)) for named, model in alternatives]
         #: What is fitted if there is no level to choose from, and its fit.
         self.plain = clone(alternatives[0][1])
-        if len(data.classes) > 2:
+        if data.n_classes > 2:
             # A time limit may leave some classes weights that are too small beside the others'.
             # Relaxation fits them again, which takes little time.
             self.plain.set_params(relaxation="auto")
-        self.insurance: VotedKernelClassifier | None = None
+        self.insurance: Any = None
         seconds = search.time_limit
         self.budget = Budget().for_seconds(seconds)
         self.search_budget = Budget().for_seconds(
@@ -117,7 +120,7 @@ class PathStrategy:
 
     def _insure(self) -> bool:
         """Fit a plain vote first, in case the search fails; return whether to search."""
-        model: VotedKernelClassifier = clone(self.plain)
+        model: Any = clone(self.plain)
         model.set_params(time_limit=max(SHORTEST, self.budget.seconds_left))
         data = self.data
         try:
@@ -132,7 +135,7 @@ class PathStrategy:
     def _search_one(
         self,
         named: dict[str, Any],
-        estimator: VotedKernelClassifier,
+        estimator: Any,
         budget: Budget,
         progress: FitProgress,
     ) -> Searched:
@@ -151,9 +154,9 @@ class PathStrategy:
             folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in data.splits]
             search = PathSearch(
                 part,
-                data.loss_weights(self.search.class_weight),
+                data.loss_weights(getattr(self.search, "class_weight", None)),
                 folds,
-                data.score,
+                partial(data.score, training.numbers),
                 by_score=data.scorer is not None,
                 budget=budget,
                 max_iter=self.search.max_iter,
@@ -250,10 +253,10 @@ class PathStrategy:
         ]
         penalty = found.penalty_of(committee)
         described = describe_committee(found.training, sample, members, settings, penalty)
-        return described | {"probability_scale_": found.scale_of(committee)}
+        return described | found.probabilities(committee)
 
-    def fit_plain(self) -> VotedKernelClassifier:
-        """Return a fitted `VotedKernelClassifier`, for use if the search completed no level."""
+    def fit_plain(self) -> Any:
+        """Return a fitted estimator without a search, for use if the search completed no level."""
         search, data = self.search, self.data
         if not search.refit:
             raise FitLimitError(
@@ -264,7 +267,8 @@ class PathStrategy:
             arguments = "" if self.plain.relaxation is None else "relaxation='auto'"
             warnings.warn(
                 f"time_limit={search.time_limit!r} ended the search before any level was complete. "
-                f"The model is that of VotedKernelClassifier({arguments}) with default penalties.",
+                f"The model is that of {type(self.plain).__name__}({arguments}) with default "
+                "penalties.",
                 ConvergenceWarning,
                 stacklevel=user_stacklevel(),
             )
@@ -275,7 +279,7 @@ class PathStrategy:
                 f"time_limit={search.time_limit!r} left no time to fit any model; give a larger "
                 "time_limit."
             )
-        model: VotedKernelClassifier = clone(self.plain)
+        model: Any = clone(self.plain)
         model.fit(data.X, data.labels, data.sample_weight)
         return model
 
@@ -291,8 +295,8 @@ class PathStrategy:
             )
 
 
-def with_defaults(model: VotedKernelClassifier) -> VotedKernelClassifier:
-    """Return the classifier with the kernels and the complexity of the default search."""
+def with_defaults(model: Any) -> Any:
+    """Return the estimator with the kernels and the complexity of the default search."""
     model = clone(model)
     if model.kernels is None:
         model.kernels = Gaussian(WIDTHS)

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..preparation.training import Training
-from ..problem import Problem, Solution, Terms, Vote, union_of_terms
+from ..problem import Problem, Solution, Terms, union_of_terms
 from ..solvers.relaxation import ChosenColumns
-from ._fitted_attributes import describe_solutions, on_common_widths
+from ._fitted_attributes import describe_solutions, on_common_widths, published_vote
 from ._voting import ATTRIBUTE_OF, attributes_of
 
 #: With ``relaxation="auto"``, rho is this divided by the number of rows. For SVC, that is C = 10.
@@ -42,17 +42,18 @@ def describe_relaxed(
     chosen = ChosenColumns.gather(training.columns, training.w, kernels, centers, at_centers)
     n_steps = max(0, int(np.ceil(np.log(LARGEST / rho) / np.log(STEP))))
     rhos = [rho * STEP**step for step in range(n_steps, -1, -1)]
-    votes = [chosen.relax(p.y, training.w, rhos, tol=min(tol, 1e-9))[-1] for p in problems]
+    hinges = training.relaxed_hinges(training.codes, training.w)
+    votes = [chosen.relax(h, rhos, tol=min(tol, 1e-9))[-1] for h in hinges]
     terms = [Terms(kernels, centers, vote.weights, vote.intercept) for vote in votes]
     intercepts = np.array([vote.intercept for vote in votes])
-    vote = Vote.gather(terms, intercepts, training.columns.families, training.centers)
+    vote = published_vote(training, terms, intercepts)
     return {
         **selected,
         **attributes_of(vote),
         "kernel_mass_": vote.kernel_mass,
         "selection_": selection_of(selected),
-        "relaxed_objective_": float(sum(vote.objective for vote in votes)),
-        "relaxed_dual_gap_": float(sum(vote.gap for vote in votes)),
+        "relaxed_objective_": training.unit * float(sum(vote.objective for vote in votes)),
+        "relaxed_dual_gap_": training.unit * float(sum(vote.gap for vote in votes)),
     }
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import _safe_indexing
 
 from ..kernels.base import FloatArray, IntArray, count_rows
 from ..preparation.class_weights import class_factors, weighted_classes
+from ..preparation.numbers import NumberTargets
 from ._fold_scores import GridPoint
-from .classifier import VotedKernelClassifier
 
-#: The names of a choice of kernels and complexity, and an unfitted classifier with that choice.
-Alternative = tuple[dict[str, Any], VotedKernelClassifier]
+#: The names of a choice of kernels and complexity, and an unfitted estimator with that choice.
+Alternative = tuple[dict[str, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class SearchData:
     splits : pairs of arrays, the indices of training rows and of test rows
     scorer : a scikit-learn scorer, or None for accuracy
     score_params : further arguments for the scorer, such as weights
+    numeric : whether ``classes`` are the distinct targets of regression
     """
 
     X: Any
@@ -37,6 +39,12 @@ class SearchData:
     splits: Sequence[tuple[IntArray, IntArray]]
     scorer: Any
     score_params: dict[str, Any]
+    numeric: bool = False
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes; 0 for regression."""
+        return 0 if self.numeric else len(self.classes)
 
     @property
     def labels(self) -> Any:
@@ -57,9 +65,16 @@ class SearchData:
         weights = weighted_classes(weights, factors, self.codes)
         return np.asarray(weights / weights.sum())
 
-    def score(self, decisions: FloatArray, rows: IntArray) -> float:
-        """Return the score of votes on some rows."""
+    def score(self, numbers: NumberTargets | None, decisions: FloatArray, rows: IntArray) -> float:
+        """Return the score of votes on some rows; ``numbers`` has the unit of regression."""
         params = {name: subset(value, rows, self.X) for name, value in self.score_params.items()}
+        if numbers is not None:
+            if self.scorer is None:
+                errors = numbers.scale * numbers.errors(decisions[:, 0], self.codes[rows])
+                return -float(np.average(errors, weights=params.get("sample_weight")))
+            known = KnownNumbers(decisions[:, 0] * numbers.scale + numbers.center)
+            X, y = _safe_indexing(self.X, rows), self.classes[self.codes[rows]]
+            return float(self.scorer(known, X, y, **params))
         if self.scorer is not None:
             flat = decisions[:, 0] if decisions.shape[1] == 1 else decisions
             model = GridPoint(flat, self.classes)
@@ -70,6 +85,21 @@ class SearchData:
         else:
             predicted = decisions.argmax(axis=1)
         return float(np.average(predicted == self.codes[rows], weights=params.get("sample_weight")))
+
+
+class KnownNumbers(RegressorMixin, BaseEstimator):
+    """A stand-in model for scorers, whose predictions on the validation rows are already known."""
+
+    def __init__(self, predictions: FloatArray) -> None:
+        self.predictions = predictions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predictions for the validation rows, whatever X is."""
+        del X
+        return self.predictions
 
 
 def subset(value: Any, rows: IntArray, X: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -54,24 +54,13 @@ def offers_probabilities(self: VoteMixin) -> bool:
     return self._offers_probabilities()
 
 
-class VoteMixin(ClassifierMixin):
-    """Votes, classes and probabilities from the fitted attributes of a vote."""
+class FittedVoteMixin:
+    """What every estimator with a vote offers, whether it predicts classes or numbers."""
 
-    classes_: Any
     kernel_names_: list[str]
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the vote f(x).
-
-        Parameters
-        ----------
-        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
-            training rows
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
-        """
+    def _decide(self, X: Any) -> FloatArray:
+        """Return the vote on each row, or the votes of each class."""
         vote = self._fitted_vote()
         decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
         return decision[:, 0] if decision.shape[1] == 1 else decision
@@ -91,21 +80,22 @@ class VoteMixin(ClassifierMixin):
         Returns
         -------
         Explanation
-            Its contributions sum to `decision_function`.
+            Its contributions sum to the vote.
         """
         vote = self._fitted_vote()
         rows = validate_rows(self, X, vote.families, reset=False)
         if background is not None:
             background = validate_rows(self, background, vote.families, reset=False)
         names = getattr(self, "feature_names_in_", None)
-        return explain_votes(vote, rows, self.kernel_names_, self.classes_, background, names)
+        classes = getattr(self, "classes_", None)
+        return explain_votes(vote, rows, self.kernel_names_, classes, background, names)
 
     def summary(self, X: Any = None, y: Any = None) -> ModelSummary:
         """Return what the model has learned, as a table to print or to show in a notebook.
 
         Parameters
         ----------
-        X, y : rows in the same form as in ``fit`` and their labels, default=None
+        X, y : rows in the same form as in ``fit`` and their labels or targets, default=None
             If given, the summary includes the error on these rows.
 
         Returns
@@ -123,6 +113,44 @@ class VoteMixin(ClassifierMixin):
                 "predict with; fit it with refit=True."
             )
         return vote_of(self)
+
+
+class NumberVoteMixin(FittedVoteMixin, RegressorMixin):
+    """Numbers from the fitted attributes of a vote."""
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the prediction for each row.
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
+            training rows
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._decide(X)
+
+
+class VoteMixin(FittedVoteMixin, ClassifierMixin):
+    """Votes, classes and probabilities from the fitted attributes of a vote."""
+
+    classes_: Any
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the vote f(x).
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
+            training rows
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+        """
+        return self._decide(X)
 
     def _offers_probabilities(self) -> bool:
         return True

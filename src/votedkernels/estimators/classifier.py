@@ -221,13 +221,7 @@ class VotedKernelClassifier(
             own = budget.share(2) if self.probability else budget
             training = Training.prepare(self, X, y, sample_weight, budget=own)
             fit = OngoingFit(self, training, partial(FitProgress, self, X, y))
-            try:
-                fit.solve()
-            except KeyboardInterrupt:
-                if fit.has_terms:
-                    attempt.keep(fit.attributes())
-                raise
-            attempt.publish(fit.finish())
+            fit.run(attempt)
             if self.probability:
                 self._fit_probabilities(attempt, training, X, sample_weight, budget)
             fit.progress.end()

@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator
-from itertools import product
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
-from sklearn.utils.validation import check_is_fitted
+from sklearn.model_selection import StratifiedKFold
 
 from ..distributed import refuse_dask
 from ..kernels import clone_families
-from ..kernels.base import FloatArray, count_rows
+from ..kernels.base import FloatArray
 from ..preparation.class_weights import class_factors, weighted_classes
 from ..preparation.validation import (
-    check_parameters,
     check_penalties,
     validate_labels,
     validate_rows,
     validate_weights,
 )
 from ..solvers.grid import DEFAULT_PENALTIES
-from ._fit_attempt import FitAttempt, fitted_attributes
+from ._fit_attempt import FitAttempt
 from ._grid_strategy import GridStrategy
 from ._html_attributes import ReadableAttributesMixin
 from ._named_families import NamedFamiliesMixin
-from ._path_search import MOST_LEVELS
 from ._path_strategy import PathStrategy
 from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
-from ._search_data import Alternative, SearchData
+from ._searching import SHARED_PARAMETERS, SearchMixin
 from ._voting import VoteMixin
 from .classifier import VotedKernelClassifier
-from .path import refuse_continuum
-
-#: Parameters passed on to `VotedKernelClassifier` unchanged.
-SHARED_PARAMETERS = (
-    "centers",
-    "fit_intercept",
-    "class_weight",
-    "tol",
-    "max_iter",
-    "time_limit",
-    "memory_limit",
-    "random_state",
-)
 
 
 class VotedKernelClassifierCV(
-    CallbackSupportMixin, VoteMixin, ReadableAttributesMixin, NamedFamiliesMixin
+    SearchMixin, CallbackSupportMixin, VoteMixin, ReadableAttributesMixin, NamedFamiliesMixin
 ):
     """`VotedKernelClassifier` with kernels and penalties chosen by cross-validation.
 
@@ -152,6 +123,10 @@ class VotedKernelClassifierCV(
     ['complexity_penalty', 'l1_penalty']
     """
 
+    _single = VotedKernelClassifier
+    _score_name = "accuracy"
+    _shared_parameters = (*SHARED_PARAMETERS, "class_weight")
+
     def __init__(
         self,
         kernels: Any = None,
@@ -225,15 +200,8 @@ class VotedKernelClassifierCV(
             routed = self._route(sample_weight, params)
             if self.scoring is None and self.class_weight is not None:
                 routed.scorer.score = self._weigh_scores(classes, codes, routed.scorer.score)
-            cv = check_cv(self.cv, codes, classifier=True)
-            if self.cv is None and by_path:
-                cv = StratifiedKFold(shuffle=True, random_state=0)
-            splits = list(cv.split(np.zeros((count_rows(X), 1)), codes, **routed.splitter.split))
-            self.n_splits_ = len(splits)
-            scorer = None
-            if self.scoring is not None:
-                scorer = check_scoring(alternatives[0][1], scoring=self.scoring)
-            data = SearchData(X, classes, codes, sample_weight, splits, scorer, routed.scorer.score)
+            default = StratifiedKFold(shuffle=True, random_state=0) if by_path else None
+            data = self._gather(X, classes, codes, sample_weight, routed, default)
             if by_path:
                 self._fit_by_path(PathStrategy(self, alternatives, data), attempt)
             else:
@@ -259,96 +227,12 @@ class VotedKernelClassifierCV(
             attempt.publish(strategy.probabilities(folds, self.best_index_))
         progress.end()
 
-    def _note_choice(self, index: int) -> None:
-        self.best_index_ = index
-        self.best_params_ = self.cv_results_["params"][index]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][index])
-        self.complexity_penalty_ = self.best_params_["complexity_penalty"]
-
-    def _fit_by_path(self, strategy: PathStrategy, attempt: FitAttempt) -> None:
-        """Search down a path, and fit the committee of the best settings."""
-        data = strategy.data
-        n_levels = len(strategy.alternatives) * 2 * MOST_LEVELS
-        progress = FitProgress(self, data.X, data.labels, n_levels + 1)
-        strategy.run(progress)
-        if not strategy.found:
-            model = strategy.fit_plain()
-            attempt.publish(fitted_attributes(model))
-            self.complexity_penalty_, self.l1_penalty_ = (
-                model.complexity_penalty_,
-                model.l1_penalty_,
-            )
-            self.best_score_, self.best_params_, self.cv_results_ = math.nan, {}, {}
-            self.best_index_, self._chosen = 0, model
-        else:
-            strategy.warn_of_limits()
-            self.cv_results_ = strategy.results()
-            found, committee, index = strategy.choose()
-            self._note_choice(index)
-            self.complexity_penalty_ = found.penalty_of(committee)
-            self.l1_penalty_ = 0.0
-            self.n_kernels_tried_ = sum(f.training.columns.n_kernels for f in strategy.found)
-            self._chosen = found.estimator
-            if self.refit:
-                attempt.publish(strategy.refit(found, committee))
-        progress.end()
-
     def _grid(self) -> tuple[FloatArray, FloatArray]:
         """Return the complexity penalties and the l1 penalties to search over."""
-        if self.prefer not in ("best", "sparse"):
-            raise ValueError(f"prefer must be 'best' or 'sparse', got {self.prefer!r}.")
-        if not isinstance(self.committee, Integral) or self.committee < 1:
-            raise ValueError(f"committee must be an integer >= 1, got {self.committee!r}.")
+        self._check_choice()
         return (
             check_penalties(self.complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES),
             check_penalties(self.l1_penalties, "l1_penalties", DEFAULT_PENALTIES),
-        )
-
-    def _checked_alternatives(self) -> list[Alternative]:
-        alternatives = list(self._alternatives())
-        for _, estimator in alternatives:
-            check_parameters(estimator)
-            refuse_continuum(estimator.kernels, "VotedKernelClassifierCV")
-        return alternatives
-
-    def _alternatives(self) -> Iterator[Alternative]:
-        """Yield (names, unfitted classifier) for every choice of kernels and complexity."""
-        searched = {
-            name: value
-            for name, value in (("kernels", self.kernels), ("complexity", self.complexity))
-            if isinstance(value, dict)
-        }
-        for name, value in searched.items():
-            if not value:
-                raise ValueError(f"{name} is an empty dict; give at least one alternative.")
-        shared = {name: getattr(self, name) for name in SHARED_PARAMETERS}
-        for choice in product(*searched.values()):
-            named = dict(zip(searched, choice, strict=True))
-            values = {name: searched[name][key] for name, key in named.items()}
-            yield (
-                named,
-                VotedKernelClassifier(
-                    clone(values.get("kernels", self.kernels), safe=False),
-                    complexity=values.get("complexity", self.complexity),
-                    **shared,
-                ),
-            )
-
-    def _route(self, sample_weight: Any, params: dict[str, Any]) -> Bunch:
-        """Return the arguments for the splitter and for the scorer."""
-        if _routing_enabled():
-            weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-            routed: Bunch = process_routing(self, "fit", **weight, **params)
-            return routed
-        unknown = set(params) - {"groups"}
-        if unknown:
-            raise TypeError(
-                f"fit got unexpected arguments {sorted(unknown)}; enable metadata routing to "
-                "pass metadata to the splitter or the scorer."
-            )
-        return Bunch(
-            splitter=Bunch(split={"groups": params.get("groups")}),
-            scorer=Bunch(score={} if sample_weight is None else {"sample_weight": sample_weight}),
         )
 
     def _weigh_scores(self, classes: Any, codes: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -356,31 +240,6 @@ class VotedKernelClassifierCV(
         weights = params.get("sample_weight", np.ones(len(codes)))
         factors = class_factors(self.class_weight, classes, codes, weights)
         return {**params, "sample_weight": weighted_classes(weights, factors, codes)}
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata routing of this object.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        scoring = self.scoring
-        if scoring is None or (isinstance(scoring, str) and scoring in get_scorer_names()):
-            scoring = check_scoring(VotedKernelClassifier(), scoring=scoring or "accuracy")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                splitter=check_cv(self.cv, classifier=True),
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-            .add(
-                scorer=scoring,
-                method_mapping=MethodMapping()
-                .add(caller="fit", callee="score")
-                .add(caller="score", callee="score"),
-            )
-        )
 
     def _offers_probabilities(self) -> bool:
         # Before the fit, scikit-learn's check of probabilities passes tables to whatever offers
@@ -395,8 +254,5 @@ class VotedKernelClassifierCV(
         -------
         VotedKernelClassifier
         """
-        check_is_fitted(self, "complexity_penalty_")
-        chosen: VotedKernelClassifier = clone(self._chosen).set_params(
-            complexity_penalty=self.complexity_penalty_, l1_penalty=self.l1_penalty_
-        )
+        chosen: VotedKernelClassifier = self._chosen_single()
         return chosen

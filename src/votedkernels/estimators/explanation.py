@@ -33,7 +33,7 @@ class Explanation:
         The training row behind each term, as in ``support_``, or the number of your own centre.
     kernels : list of str
         The kernel of each term.
-    classes : array of shape (n_classes,)
+    classes : array of shape (n_classes,), or None for regression
     shapley_values : array of shape (n_rows, n_problems, n_features), or None
         What each feature adds to the vote, compared with background rows; None if there were none.
     baseline : array of shape (n_problems,), or None
@@ -77,12 +77,14 @@ class Explanation:
         return sums
 
     def predictions(self) -> Any:
-        """Return the class of each row.
+        """Return the class of each row or, for regression, its prediction.
 
         Returns
         -------
         array of shape (n_rows,)
         """
+        if self.classes is None:
+            return self.decisions
         return np.asarray(self.classes)[self._winners()]
 
     def largest(self, row: int = 0, n: int | None = LISTED, label: Any = None) -> list[Ballot]:
@@ -202,6 +204,8 @@ class Explanation:
 
     def _side(self, row: int, label: Any) -> tuple[int, float, Any]:
         """Return the problem and the sign of a vote for a class, and the class."""
+        if self.classes is None:
+            return 0, 1.0, "the target"
         if label is None:
             label = self.predictions()[row]
         found = np.flatnonzero(np.asarray(self.classes) == label)

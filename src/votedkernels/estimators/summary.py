@@ -62,8 +62,12 @@ class ModelSummary:
 
 
 def summarise(model: Any, X: Any = None, y: Any = None) -> ModelSummary:
-    """Return the summary of a fitted classifier."""
-    facts = {"model": type(model).__name__, "classes": list_classes(model.classes_)}
+    """Return the summary of a fitted model."""
+    facts = {"model": type(model).__name__}
+    if hasattr(model, "classes_"):
+        facts["classes"] = list_classes(model.classes_)
+    else:
+        facts["loss"] = describe_loss(model)
     if hasattr(model, "n_features_in_"):
         facts["features"] = str(model.n_features_in_)
     facts["support vectors"] = str(len(model.support_))
@@ -77,11 +81,25 @@ def summarise(model: Any, X: Any = None, y: Any = None) -> ModelSummary:
     facts["objective"] = describe_gap(model.objective_, model.dual_gap_, model.stop_reason_)
     if hasattr(model, "relaxed_objective_"):
         facts["relaxed"] = describe_gap(model.relaxed_objective_, model.relaxed_dual_gap_)
+    if not hasattr(model, "classes_"):
+        if X is not None:
+            errors = np.abs(np.asarray(model.predict(X)) - np.asarray(y))
+            facts["mean absolute error on given rows"] = f"{errors.mean():.4g}"
+        return ModelSummary(facts, kernels_that_vote(model))
     facts["probabilities"] = "yes" if hasattr(model, "probability_scale_") else "no"
     if X is not None:
         wrong = np.asarray(model.predict(X)) != np.asarray(y)
         facts["error on given rows"] = f"{wrong.mean():.4f} ({wrong.sum()} of {len(wrong)})"
     return ModelSummary(facts, kernels_that_vote(model))
+
+
+def describe_loss(model: Any) -> str:
+    """Return the loss of a regressor, and its parameter."""
+    if model.loss == "quantile":
+        return f"quantile {model.quantile:g}"
+    return str(model.loss) + (
+        f", epsilon {model.epsilon_:.4g}" if hasattr(model, "epsilon_") else ""
+    )
 
 
 def list_classes(classes: Any) -> str:
@@ -104,7 +122,9 @@ def how_chosen(model: Any) -> str:
 def describe_search(model: Any) -> str:
     """Return the score of the best setting, and the setting."""
     spread = model.cv_results_["std_test_score"][model.best_index_]
-    score = "accuracy" if model.scoring is None else "score"
+    score = "score"
+    if model.scoring is None:
+        score = "accuracy" if hasattr(model, "classes_") else "minus the mean loss"
     text = f"{score} {model.best_score_:.4f} +- {spread:.4f} in {model.n_splits_} folds"
     shown = {"kernel": "{}", "kernels": "{}", "relaxation": "rho {:.2g}"}
     parts = [form.format(model.best_params_[name]) for name, form in shown.items()

@@ -82,3 +82,40 @@ class LocalDesign(Design):
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> LocalDesign:
         """Return the design whose blocks of rows are ``function`` of those of this one."""
         return LocalDesign(function(self.matrix))
+
+
+class RepeatedDesign(Design):
+    """A design whose row p is row ``rows[p]`` of another one, without copies of its values."""
+
+    def __init__(self, design: Design, rows: IntArray) -> None:
+        self.design, self.rows = design, rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.rows), self.design.shape[1]
+
+    def values(self, z: FloatArray) -> FloatArray:
+        """Return B z."""
+        return self.design.values(z)[self.rows]
+
+    def sums(self, v: FloatArray) -> FloatArray:
+        """Return B^T v."""
+        return self.design.sums(self._gathered(self.rows, v))
+
+    def squares(self, v: FloatArray) -> FloatArray:
+        """Return sum_p v_p B_pj^2 for each column j."""
+        return self.design.squares(self._gathered(self.rows, v))
+
+    def products(self, v: FloatArray, rows: IntArray | slice) -> FloatArray:
+        """Return the upper triangle of sum_p v_p (B_p, 1) (B_p, 1)^T over some rows, v >= 0."""
+        sums = self._gathered(self.rows[rows], v[rows])
+        return self.design.products(sums, np.flatnonzero(sums))
+
+    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> RepeatedDesign:
+        """Return the design whose blocks of rows are ``function`` of those of this one."""
+        return RepeatedDesign(self.design.mapped(function), self.rows)
+
+    def _gathered(self, rows: IntArray, v: FloatArray) -> FloatArray:
+        """Return the sum of v over the repetitions of each row."""
+        return np.bincount(rows, v, self.design.shape[0]).astype(np.float64, copy=False)

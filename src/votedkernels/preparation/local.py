@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from sklearn.base import is_regressor
 
 from .._system.budget import Budget
 from .._system.byte_sizes import parse_memory
@@ -18,9 +22,10 @@ from ..solvers import SOLVERS
 from .canonical_rows import canonical_sample
 from .centers import choose_centers, find_center_rows, find_outside, gives_centers
 from .class_weights import loss_weights
-from .parameters import Parameters
+from .numbers import NumberTargets
+from .parameters import LossParameters, Parameters
 from .placement import Placement
-from .validation import validate_labels, validate_rows, validate_weights
+from .validation import validate_labels, validate_numbers, validate_rows, validate_weights
 
 
 def place_locally(
@@ -35,10 +40,17 @@ def place_locally(
     families = [family for _, family in named]
     precomputed = are_precomputed(families)
     X = validate_rows(estimator, X, families, reset=True)
-    classes, codes = validate_labels(X, y)
-    weights = validate_weights(sample_weight, X, codes)
+    numeric = is_regressor(estimator)
+    classes, codes = (validate_numbers if numeric else validate_labels)(X, y)
+    weights = validate_weights(sample_weight, X, codes, least=1 if numeric else 2)
     sample = canonical_sample(X, codes, weights, precomputed=precomputed)
-    w = loss_weights(estimator.class_weight, classes, sample.codes, sample.weights)
+    class_weight = None if numeric else estimator.class_weight
+    w = loss_weights(class_weight, classes, sample.codes, sample.weights)
+    targets = None
+    if numeric:
+        targets = NumberTargets.of_estimator(
+            cast("LossParameters", estimator), np.asarray(classes, float), sample.codes, w
+        )
     rows = take_rows(X, sample.rows)
     fit_families(named, rows, sample.weights)
     centers, numbers = choose_centers(estimator, X, sample, families)
@@ -72,6 +84,7 @@ def place_locally(
         center_rows,
         places=sample.places,
         center_of=sample.center_of if estimator.centers is None else None,
+        numbers=targets,
     )
 
 

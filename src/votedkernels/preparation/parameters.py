@@ -27,6 +27,15 @@ class Parameters(Protocol):
     n_features_in_: int
 
 
+class LossParameters(Protocol):
+    """An estimator with the loss of our regressor."""
+
+    loss: str
+    epsilon: float | str
+    quantile: float
+    fit_intercept: bool
+
+
 class Penalties(Protocol):
     """An estimator with the penalties of our classifier."""
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import Columns
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Centers
+from .numbers import NumberTargets
 
 #: Class labels, of whatever type the user chose.
 Labels = NDArray[np.generic]
@@ -21,15 +22,16 @@ class Placement:
 
     Attributes
     ----------
-    classes : the class labels
+    classes : the class labels or, for regression, the distinct targets
     columns : the kernels over distinct rows and centres
-    codes : class code of each row of ``columns``
+    codes : index of the class, or of the target, of each row of ``columns``
     weights : sample weight of each row, summed over identical rows
     w : weight of each row in the loss; they sum to 1
     centers : where the centres are in the user's data
     center_rows : the row of ``columns`` for each centre; None without a hybrid norm
     places : the row of ``columns`` for each row passed to fit, -1 for weight 0; None on a cluster
     center_of : the centre at each row of ``columns``; None unless all rows are centres
+    numbers : the targets of regression; None for classes
     """
 
     classes: Labels
@@ -41,3 +43,4 @@ class Placement:
     center_rows: IntArray | None = None
     places: IntArray | None = None
     center_of: IntArray | None = None
+    numbers: NumberTargets | None = None

@@ -24,8 +24,10 @@ from ..kernels.base import FloatArray, IntArray
 from ..kernels.definiteness import check_definite
 from ..kernels.local_columns import pays_to_compile
 from ..problem import Centers, Continuum, Problem
+from ..problem.losses import Hinge, Hinges
 from .default_penalties import effective_rows, resolve_penalties
 from .local import place_locally
+from .numbers import NumberTargets
 from .parameters import Parameters, Penalties
 from .placement import Labels, Placement
 
@@ -36,9 +38,9 @@ class Training:
 
     Attributes
     ----------
-    classes : the class labels
+    classes : the class labels or, for regression, the distinct targets
     columns : the kernels over distinct rows and centres
-    codes : class code of each row of ``columns``
+    codes : index of the class, or of the target, of each row of ``columns``
     w : weight of each row in the loss; they sum to 1
     m : number of rows, as the default penalties count them
     complexities, complexity_errors : r_k of each kernel, and its standard error
@@ -46,7 +48,7 @@ class Training:
     centers : where the centres are in the user's data
     center_rows : the row of ``columns`` for each centre; None without a hybrid norm
     fit_intercept : bool
-    places, center_of : as in `Placement`
+    places, center_of, numbers : as in `Placement`
     """
 
     classes: Labels
@@ -62,6 +64,7 @@ class Training:
     fit_intercept: bool
     places: IntArray | None = None
     center_of: IntArray | None = None
+    numbers: NumberTargets | None = None
 
     @classmethod
     def prepare(
@@ -84,7 +87,8 @@ class Training:
         else:
             place = place_locally
         placement = place(estimator, named, X, y, sample_weight, budget)
-        columns = compiled_if_it_pays(placement.columns, count_problems(placement.classes))
+        n_problems = 1 if placement.numbers is not None else count_problems(placement.classes)
+        columns = compiled_if_it_pays(placement.columns, n_problems)
         complexities, errors, allowed = measure(estimator, columns, placement)
         return cls(
             classes=placement.classes,
@@ -100,17 +104,35 @@ class Training:
             fit_intercept=bool(estimator.fit_intercept),
             places=placement.places,
             center_of=placement.center_of,
+            numbers=placement.numbers,
         )
 
     @property
     def n_problems(self) -> int:
-        """Number of problems: one for two classes, one per class for more."""
-        return count_problems(self.classes)
+        """Number of problems: one for numbers or two classes, one per class for more."""
+        return 1 if self.numbers is not None else count_problems(self.classes)
+
+    @property
+    def unit(self) -> float:
+        """The unit of F: 1 for classes, the scale of the targets for numbers."""
+        return 1.0 if self.numbers is None else self.numbers.scale
 
     @property
     def positives(self) -> Sequence[int]:
         """The class that is +1 in each problem."""
         return [1] if self.n_problems == 1 else range(self.n_problems)
+
+    def hinges(self, codes: IntArray, w: FloatArray) -> list[Hinges]:
+        """Return the loss of each problem, for rows with these codes and weights."""
+        if self.numbers is not None:
+            return [self.numbers.loss.hinges(self.numbers.scaled(codes), w)]
+        return [Hinge().hinges(np.where(codes == code, 1.0, -1.0), w) for code in self.positives]
+
+    def relaxed_hinges(self, codes: IntArray, w: FloatArray) -> list[Hinges]:
+        """Return the loss of each problem for relaxed weights."""
+        if self.numbers is None:
+            return self.hinges(codes, w)
+        return [self.numbers.relaxed_loss.hinges(self.numbers.scaled(codes), w)]
 
     def centers_of(self, rows: IntArray) -> IntArray:
         """Return the centres at some rows, or all centres unless every row is one."""
@@ -173,18 +195,17 @@ class Training:
                 "l1_penalty > 0, which can be as small as 1e-6."
             )
         return [
-            Problem(
+            Problem.of_hinges(
                 self.columns,
-                np.where(self.codes == code, 1.0, -1.0),
-                self.w,
+                hinges,
                 penalties,
-                self.fit_intercept,
-                self.allowed,
-                continuum,
-                l2_penalty,
-                self.center_rows,
+                fit_intercept=self.fit_intercept,
+                allowed=self.allowed,
+                continuum=continuum,
+                l2_penalty=l2_penalty,
+                center_rows=self.center_rows,
             )
-            for code in self.positives
+            for hinges in self.hinges(self.codes, self.w)
         ]
 
     def _continuum(self, penalties: FloatArray) -> Continuum | None:

@@ -275,14 +275,31 @@ def validate_labels(X: object, y: Any) -> tuple[Labels, IntArray]:
     return classes, codes
 
 
-def validate_weights(sample_weight: object, X: Sized | HasShape, codes: IntArray) -> FloatArray:
-    """Return the weights; raise if any is negative, or fewer than two classes have weight."""
+def validate_numbers(X: object, y: Any) -> tuple[FloatArray, IntArray]:
+    """Return the distinct targets of regression, and the index of each row's target among them."""
+    if y is None:
+        raise ValueError(
+            "This VotedKernelRegressor estimator requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    values, codes = np.unique(y, return_inverse=True)
+    return values, codes
+
+
+def validate_weights(
+    sample_weight: object, X: Sized | HasShape, codes: IntArray, *, least: int = 2
+) -> FloatArray:
+    """Return the weights; raise if any is negative, or fewer than ``least`` classes have weight."""
     n = count_rows(X)
     if sample_weight is None:
         return np.ones(n)
     weights = _check_sample_weight(sample_weight, np.empty((n, 1)), ensure_non_negative=True)
     weights = np.asarray(weights, dtype=np.float64)
-    if len(np.unique(codes[weights > 0])) < 2:
+    if least == 1 and not (weights > 0).any():
+        raise ValueError("all entries of sample_weight are 0; at least one row needs a weight.")
+    if len(np.unique(codes[weights > 0])) < least:
         raise ValueError(
             "This classifier needs samples of at least 2 classes in the data, but the rows with "
             "positive sample_weight contain only one class or none."

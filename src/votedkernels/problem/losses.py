@@ -93,7 +93,7 @@ def _two_sided(targets: FloatArray, epsilon: float, below: FloatArray, above: Fl
 
 
 def best_constant(signs: FloatArray, weights: FloatArray, goals: FloatArray) -> float:
-    """Return the largest b that minimises sum_p w_p max(0, g_p - s_p b).
+    """Return the b that minimises sum_p w_p max(0, g_p - s_p b), or the middle of all such b.
 
     The slope is minus the weight of the positive signs on the far left, and grows by w_p as b
     passes s_p g_p.
@@ -102,8 +102,9 @@ def best_constant(signs: FloatArray, weights: FloatArray, goals: FloatArray) -> 
     order = np.argsort(corners, kind="stable")
     slopes = np.cumsum(weights[order]) - float(weights[signs > 0].sum())
     rounding = len(weights) * float(np.finfo(np.float64).eps) * float(weights.sum())
-    rises = np.flatnonzero(slopes > rounding)
-    return float(corners[order[rises[0] if len(rises) else -1]])
+    ends = [np.flatnonzero(slopes >= -rounding), np.flatnonzero(slopes > rounding)]
+    low, high = (corners[order[places[0] if len(places) else -1]] for places in ends)
+    return float(low + 0.5 * (high - low))
 
 
 def best_factor(margins: FloatArray, goals: FloatArray, w: FloatArray, price: float) -> float:

@@ -26,7 +26,7 @@ u and v are divided by the same number.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from .._system.budget import Budget
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.columns import Columns
-from .losses import best_constant
+from .losses import Hinges, best_constant
 
 #: Numbers in double or in extended precision.
 Reals = TypeVar("Reals", FloatArray, NDArray[np.longdouble])
@@ -87,6 +87,16 @@ class Prices:
     centers: IntArray | None
 
 
+class Others(TypedDict, total=False):
+    """The fields of a `Problem` that have defaults, except those of the loss."""
+
+    fit_intercept: bool
+    allowed: NDArray[np.bool_] | None
+    continuum: Continuum | None
+    l2_penalty: float
+    center_rows: IntArray | None
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows with labels +1 and -1, weights that sum to 1, kernels and their penalties.
@@ -109,6 +119,16 @@ class Problem:
     #: The goal of each hinge and its row; None if all goals are 1, and if hinge i belongs to row i.
     goals: FloatArray | None = None
     hinge_rows: IntArray | None = None
+
+    @classmethod
+    def of_hinges(
+        cls, columns: Columns, hinges: Hinges, penalties: FloatArray, **others: Unpack[Others]
+    ) -> Problem:
+        """Return the problem of a loss, given as its hinges."""
+        return cls(
+            columns, hinges.signs, hinges.weights, penalties,
+            goals=hinges.goals, hinge_rows=hinges.rows, **others,
+        )  # fmt: skip
 
     @property
     def budget(self) -> Budget:
@@ -267,6 +287,16 @@ class Problem:
         return replace(Terms.none(), intercept=constant)
 
     def empty_dual(self) -> FloatArray:
-        """Return a feasible u that belongs to the empty vote, before the columns constrain it."""
-        constant = np.full(self.n_rows, self.empty_vote().intercept)
-        return self.into_box(np.where(self.shortfalls(constant) >= 0, self.w, 0.0))
+        """Return a feasible u that is optimal for the empty vote, if no column constrains it.
+
+        With an intercept, hinges at their corners balance the others.
+        """
+        h = self.shortfalls(np.full(self.n_rows, self.empty_vote().intercept))
+        u = np.where(h > 0, self.w, 0.0)
+        if self.fit_intercept:
+            excess = float(self.y @ u)
+            corner = (h == 0) & (self.y * excess < 0)
+            mass = float(self.w[corner].sum())
+            if mass > 0:
+                u[corner] = self.w[corner] * min(1.0, abs(excess) / mass)
+        return self.into_box(u)

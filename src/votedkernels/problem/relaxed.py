@@ -20,6 +20,10 @@ The ridge is part of the problem, so the problem has a solution even if the kern
 singular: P is strongly convex in z, and D(u) <= P(z, b) for every feasible u. At the optimum,
 u_i = w_i phi'(1 - y_i f(x_i)). With this formula any (z, b) yields a u, so the gap P - D is exact
 and cheap.
+
+Other losses are sums of hinges (`losses`), whose corners are rounded in the same way. With goals g
+and a width d, phi(h) becomes d phi(h / d) with h_i = g_i - y_i f(x_i), and in the dual u_i becomes
+g_i u_i and u_i^2 / (2 w_i) becomes d u_i^2 / (2 w_i).
 """
 
 from __future__ import annotations
@@ -31,7 +35,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.design import Design
+from ..kernels.design import Design, RepeatedDesign
+from .losses import Hinges
 
 #: Ridges to add to a kernel matrix, as shares of its trace; tried in this order.
 RIDGES = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -131,9 +136,10 @@ def smooth_hinge(h: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class RelaxedProblem:
-    """The problem of the relaxed vote, for labels of +-1.
+    """The problem of the relaxed vote, for labels of +-1 or for hinges with goals.
 
-    ``columns`` is B; it has no column for the intercept. All rows must have a positive weight.
+    ``columns`` is B; it has no column for the intercept, and one row per hinge. All rows must have
+    a positive weight.
     """
 
     columns: Design
@@ -141,6 +147,26 @@ class RelaxedProblem:
     w: FloatArray
     rho: float
     fit_intercept: bool = True
+    goals: FloatArray | None = None
+    #: The width of the rounded corner of each hinge.
+    width: float = 1.0
+
+    @classmethod
+    def of_hinges(
+        cls, design: Design, hinges: Hinges, *, rho: float, width: float = 1.0
+    ) -> RelaxedProblem:
+        """Return the problem of a loss, given as its hinges, over the rows of a design."""
+        if hinges.rows is not None:
+            design = RepeatedDesign(design, hinges.rows)
+        return cls(design, hinges.signs, hinges.weights, rho, goals=hinges.goals, width=width)
+
+    def shortfalls(self, decision: FloatArray) -> FloatArray:
+        """Return h: how much the vote misses the goal of each hinge."""
+        return (1.0 if self.goals is None else self.goals) - self.y * decision
+
+    def loss(self, h: FloatArray) -> float:
+        """Return the sum of the rounded hinges."""
+        return float(self.w @ (self.width * smooth_hinge(h / self.width)))
 
     def decision(self, z: FloatArray, intercept: float) -> FloatArray:
         """Return f at every row."""
@@ -148,7 +174,7 @@ class RelaxedProblem:
 
     def objective(self, z: FloatArray, decision: FloatArray) -> float:
         """Return P for weights z whose vote at the rows is ``decision``."""
-        return float(self.w @ smooth_hinge(1.0 - self.y * decision) + 0.5 * self.rho * (z @ z))
+        return self.loss(self.shortfalls(decision)) + 0.5 * self.rho * float(z @ z)
 
     def dual_value(self, u: FloatArray) -> float:
         """Make any vector u feasible, and return the lower bound on P that it then proves."""
@@ -159,8 +185,9 @@ class RelaxedProblem:
                 return 0.0
             u = u * np.where(self.y > 0, mass.min() / mass[1], mass.min() / mass[0])
         pull = self.columns.sums(u * self.y)
-        linear, square = float(u.sum()), float((u**2 / self.w).sum() + pull @ pull / self.rho)
-        if square <= 0:
+        linear = float(u.sum() if self.goals is None else self.goals @ u)
+        square = float(self.width * (u**2 / self.w).sum() + pull @ pull / self.rho)
+        if square <= 0 or linear <= 0:
             return 0.0
         most = float((self.w / np.where(u > 0, u, np.inf)).min(where=u > 0, initial=np.inf))
         step = min(linear / square, most)  # the best multiple of u in the box
@@ -169,5 +196,5 @@ class RelaxedProblem:
     def certify(self, z: FloatArray, intercept: float) -> tuple[float, float]:
         """Return P at some weights, and D at the dual vector that they yield."""
         decision = self.decision(z, intercept)
-        u = self.w * np.clip(1.0 - self.y * decision, 0.0, 1.0)
+        u = self.w * np.clip(self.shortfalls(decision) / self.width, 0.0, 1.0)
         return self.objective(z, decision), self.dual_value(u)

@@ -5,11 +5,12 @@ rows J on the wrong side. If I and J are fixed, P is a quadratic function, whose
 
     (B_I^T diag(w_I) B_I + rho) z = B_IJ^T diag(w_IJ) y_IJ
 
-(with a column of ones, without rho, for the intercept). A step to this point may change I and J. If
-it does not, the point is the minimum of P. This takes a few steps (the finite Newton method of
-Mangasarian 2002, and of Keerthi and DeCoste 2005). A step that would increase P is halved. The
-matrix is updated only for rows that enter or leave I, and each rho starts from the solution of the
-one before.
+(with a column of ones, without rho, for the intercept; for hinges with goals g and a width d, rho
+is multiplied by d, and the right-hand side by g on I and by d on J). A step to this point may
+change I and J. If it does not, the point is the minimum of P. This takes a few steps (the finite
+Newton method of Mangasarian 2002, and of Keerthi and DeCoste 2005). A step that would increase P is
+halved. The matrix is updated only for rows that enter or leave I, and each rho starts from the
+solution of the one before.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack, lstsq
 
 from ..kernels.base import FloatArray, IntArray
-from ..problem.relaxed import RelaxedProblem, smooth_hinge
+from ..problem.losses import best_constant
+from ..problem.relaxed import RelaxedProblem
 
 #: Maximum number of steps for one rho.
 MAX_STEPS = 100
@@ -30,7 +33,7 @@ TINY = 1e-12
 #: If more rows than this share of I enter or leave it, the matrix is computed from scratch.
 MANY = 0.4
 #: The shortest step to try.
-SHORTEST = 1e-6
+SHORTEST = 1e-15
 
 
 def solve_relaxed(
@@ -51,20 +54,23 @@ class Newton:
 
     def __init__(self, problem: RelaxedProblem) -> None:
         self.problem = problem
-        n_rows, self.n_columns = problem.columns.shape
+        self.n_columns = problem.columns.shape[1]
         #: The weights and, if there is one, the intercept.
         self.z = np.zeros(self.n_columns + problem.fit_intercept)
         #: 1 - y f at each row; I, where it is in (0, 1]; and J, where it is larger.
-        self.h = np.ones(n_rows)
-        self.inside, self.wrong = np.ones(n_rows, bool), np.zeros(n_rows, bool)
+        if problem.goals is not None and problem.fit_intercept:
+            self.z[-1] = best_constant(problem.y, problem.w, problem.goals)
+        self.h = problem.shortfalls(problem.decision(*self._parts(self.z)))
+        self.inside, self.wrong = self._pieces()
         #: The upper triangle of B_I^T diag(w_I) B_I.
-        self.matrix = self._products(slice(None))
+        self.matrix = self._products(np.flatnonzero(self.inside))
 
     def solve(self, rho: float, tol: float) -> tuple[FloatArray, float]:
         """Return the weights and the intercept for one rho."""
         ridge = np.full(len(self.z), rho)
         if self.problem.fit_intercept:
             ridge[-1] = TINY * (rho + float(self.problem.w.sum()))
+        ridge *= self.problem.width
         value = self._value(self.z, self.h, ridge)
         for _ in range(MAX_STEPS):
             before = value
@@ -82,13 +88,16 @@ class Newton:
         return z, 0.0
 
     def _value(self, z: FloatArray, h: FloatArray, ridge: FloatArray) -> float:
-        return float(self.problem.w @ smooth_hinge(h) + 0.5 * (ridge @ (z * z)))
+        return self.problem.loss(h) + 0.5 * float(ridge @ (z * z)) / self.problem.width
 
     def _minimum_of_piece(self, ridge: FloatArray) -> FloatArray:
         """Return the minimum of the quadratic function that equals P for the current I and J."""
         matrix = self.matrix.copy(order="F")
         matrix[np.diag_indices(len(ridge))] += ridge
-        target = np.where(self.inside | self.wrong, self.problem.w * self.problem.y, 0.0)
+        problem = self.problem
+        goals = 1.0 if problem.goals is None else problem.goals
+        pull = np.where(self.inside, goals, np.where(self.wrong, problem.width, 0.0))
+        target = problem.w * problem.y * pull
         right = np.append(self.problem.columns.sums(target), target.sum())[: len(self.z)]
         factor, failed = lapack.dpotrf(matrix, clean=0)
         if not failed:
@@ -101,20 +110,28 @@ class Newton:
 
         Return P at the new point, and whether the full step was taken or no step lowers P.
         """
-        step, z = 1.0, aim
+        h = self.problem.shortfalls(self.problem.decision(*self._parts(aim)))
+        found = self._value(aim, h, ridge)
+        if found <= value:
+            self.z, self.h = aim, h
+            return found, True
+        z, change, step = aim - self.z, h - self.h, 0.5
         while step > SHORTEST:
-            h = 1.0 - self.problem.y * self.problem.decision(*self._parts(z))
-            found = self._value(z, h, ridge)
-            if found <= value:
-                self.z, self.h = z, h
-                return found, step == 1.0
+            found = self._value(self.z + step * z, self.h + step * change, ridge)
+            if found < value:
+                self.z, self.h = self.z + step * z, self.h + step * change
+                return found, False
             step /= 2
-            z = self.z + step * (aim - self.z)
         return value, True
+
+    def _pieces(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return masks of I and J."""
+        width = self.problem.width
+        return (self.h > 0) & (self.h <= width), self.h > width
 
     def _update_pieces(self) -> bool:
         """Update I, J and the matrix; return whether I and J stay the same."""
-        inside, wrong = (self.h > 0) & (self.h <= 1), self.h > 1
+        inside, wrong = self._pieces()
         changed = np.flatnonzero(inside != self.inside)
         settled = len(changed) == 0 and np.array_equal(wrong, self.wrong)
         self.wrong = wrong

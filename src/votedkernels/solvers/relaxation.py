@@ -10,8 +10,13 @@ import numpy as np
 from ..kernels import Columns
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.design import Design
+from ..problem.losses import Hinges
 from ..problem.relaxed import RelaxedProblem, RelaxedVote, Whitening
 from .newton import solve_relaxed
+
+#: The width of the rounded corners if targets are numbers, in units of their mean distance from the
+#: median.
+WIDTH_OF_NUMBERS = 0.3
 
 
 @dataclass(frozen=True)
@@ -51,18 +56,18 @@ class ChosenColumns:
 
     def relax(
         self,
-        y: FloatArray,
-        w: FloatArray,
+        hinges: Hinges,
         rhos: Sequence[float],
         *,
         tol: float,
         certify: bool = True,
     ) -> list[RelaxedVote]:
-        """Return the relaxed votes for labels of +-1, one for each rho.
+        """Return the relaxed votes for a loss, given as its hinges, one for each rho.
 
         Without ``certify``, they have no certificate, which saves time.
         """
-        problem = RelaxedProblem(self.design, y, w, rho=1.0)
+        width = 1.0 if hinges.goals is None else WIDTH_OF_NUMBERS
+        problem = RelaxedProblem.of_hinges(self.design, hinges, rho=1.0, width=width)
         votes = []
         for rho, (z, intercept) in zip(rhos, solve_relaxed(problem, rhos, tol=tol), strict=True):
             values = (np.inf, 0.0)
