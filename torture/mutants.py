@@ -29,7 +29,7 @@ TESTS = (
     "complexity/test_measures", "estimators/test_callbacks", "estimators/test_classifier",
     "estimators/test_classifier_cv", "estimators/test_corner_cases", "estimators/test_limits",
     "estimators/test_path", "guarantees/test_theorems", "kernels/test_continuous_gaussian",
-    "preparation/test_canonical_rows", "problem/test_problem", "problem/test_rounding",
+    "preparation/test_sample", "problem/test_problem", "problem/test_rounding",
     "solvers/lp/test_dense_simplex", "solvers/lp/test_ladder", "solvers/lp/test_linear_programs",
     "solvers/test_barrier", "solvers/test_column_generation", "solvers/test_coordinate_descent",
     "solvers/test_hybrid_norm", "solvers/test_master",

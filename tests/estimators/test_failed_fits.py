@@ -17,8 +17,7 @@ from votedkernels import (
     VotedKernelClassifierCV,
 )
 from votedkernels.datasets import make_waveform
-from votedkernels.estimators._fit_attempt import fitted_attributes
-from votedkernels.estimators._ongoing_fit import OngoingFit
+from votedkernels.estimators._ongoing_fit import OngoingFit, fitted_attributes
 from votedkernels.exceptions import FitLimitError
 from votedkernels.preparation.training import Training
 from votedkernels.problem import Problem

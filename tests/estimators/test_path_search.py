@@ -22,11 +22,11 @@ from votedkernels import (
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators import _path_strategy
+from votedkernels.estimators._fitted_attributes import vote_of
 from votedkernels.estimators._path_judgement import losses_of_margins, margins_of
 from votedkernels.estimators._path_sample import PathSample
 from votedkernels.estimators._path_search import Level, Member, Setting, choose_committee
 from votedkernels.estimators._path_strategy import with_defaults
-from votedkernels.estimators._voting import vote_of
 from votedkernels.kernels.design import LocalDesign
 from votedkernels.preparation.training import Training
 from votedkernels.problem.relaxed import RelaxedProblem, Whitening

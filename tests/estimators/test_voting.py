@@ -12,7 +12,7 @@ from votedkernels import (
     VotedKernelClassifierCV,
 )
 from votedkernels.datasets import make_waveform
-from votedkernels.estimators._voting import attributes_of, vote_of
+from votedkernels.estimators._fitted_attributes import attributes_of, vote_of
 
 
 class CountedGaussian(Gaussian):

@@ -22,7 +22,7 @@ from votedkernels import (
 )
 from votedkernels.datasets import make_waveform
 from votedkernels.kernels import LocalColumns
-from votedkernels.preparation.default_penalties import (
+from votedkernels.preparation.training import (
     MOST_ROWS,
     SHARE,
     effective_rows,

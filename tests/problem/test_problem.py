@@ -382,7 +382,7 @@ def test_no_vote_worse_than_none_is_returned():
 @pytest.mark.parametrize(
     "name",
     [
-        *("problem.problem", "problem.solution", "guarantees.theorems"),
+        *("problem.problem", "problem.solution", "problem.vote", "guarantees.theorems"),
         *(f"solvers.{m.name}" for m in iter_modules(PATH)),
         *(f"solvers.lp.{m.name}" for m in iter_modules([f"{PATH[0]}/lp"])),
     ],

@@ -10,7 +10,7 @@ from votedkernels._system.budget import Budget
 from votedkernels.kernels import Gaussian, LocalColumns, Polynomial
 from votedkernels.problem import Problem, Terms
 from votedkernels.problem import rounding as certificate
-from votedkernels.problem.rounding import (
+from votedkernels.problem.solution import (
     closer_rounding_error,
     extended_values,
     rounding_error,

@@ -18,8 +18,8 @@ from votedkernels.solvers.column_generation import (
 )
 from votedkernels.solvers.coordinate_descent import solve_by_coordinate_descent
 from votedkernels.solvers.descent_pool import DescentPool
-from votedkernels.solvers.incumbent import Incumbent
 from votedkernels.solvers.master import Master
+from votedkernels.solvers.rounds import Incumbent
 
 
 @pytest.mark.parametrize(

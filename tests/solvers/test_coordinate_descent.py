@@ -21,8 +21,8 @@ from votedkernels.solvers import (
 )
 from votedkernels.solvers.barrier import solve_pool
 from votedkernels.solvers.descent_pool import DescentPool, read_off_corner
-from votedkernels.solvers.incumbent import Incumbent
 from votedkernels.solvers.paper_rule import best_step
+from votedkernels.solvers.rounds import Incumbent
 
 
 def waveform_problem(n_rows, complexity_penalty, **changes):

@@ -21,7 +21,7 @@ from votedkernels._system.budget import Budget
 from votedkernels.exceptions import FitLimitError
 from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem, Terms
-from votedkernels.problem.rounding import extended_values, rounding_error, verify
+from votedkernels.problem.solution import extended_values, rounding_error, verify
 from votedkernels.solvers import SOLVERS, solve_by_column_generation, solve_by_coordinate_descent
 
 
@@ -169,7 +169,7 @@ def test_the_best_objective_never_rises_and_max_iter_is_kept():
 @pytest.mark.parametrize("room", [True, False], ids=["recomputed", "too large for that"])
 def test_a_doubtful_bound_is_recomputed_or_lowered(room, monkeypatch):
     if not room:
-        monkeypatch.setattr("votedkernels.problem.rounding.EXTENDED_VALUES", 0)
+        monkeypatch.setattr("votedkernels.problem.solution.EXTENDED_VALUES", 0)
     random = np.random.default_rng(0)
     X = 1e4 * random.standard_normal((30, 2))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)

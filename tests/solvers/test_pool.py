@@ -3,7 +3,7 @@
 import numpy as np
 from support.problems import make_problem
 
-from votedkernels.solvers.pool import ColumnPool, largest_values
+from votedkernels.solvers.master import ColumnPool, largest_values
 
 
 def pool_of(kernels, centers):

@@ -8,7 +8,7 @@ from scipy import linalg
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.exceptions import FitLimitError
-from votedkernels.solvers.lp.refinement import lu_factors
+from votedkernels.solvers.lp.linear_program import lu_factors
 
 
 def noisy(seed, n=60, n_features=2):

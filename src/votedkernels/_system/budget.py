@@ -1,13 +1,18 @@
 """What a piece of work may use: time, memory, threads, and compiled loops.
 
-Budgets are passed down and never changed. To pass on part of a budget, make a new one.
+Budgets are passed down and never changed. To pass on part of a budget, make a new one. Work in our
+own threads uses one BLAS thread in each (`single_blas_thread`).
 """
 
 from __future__ import annotations
 
 import math
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
 
 from ..exceptions import OutOfTime
 
@@ -68,3 +73,14 @@ class Budget:
             return self
         now = time.perf_counter()
         return self.until(now + (self.deadline - now) / n)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def single_blas_thread() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread, so that results do not depend on how many it would use."""
+    limiter: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limiter

@@ -25,17 +25,16 @@ References
    la Faculté des Sciences de Toulouse 9.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from numbers import Real
-
-import numpy as np
-from numpy.typing import NDArray
-
-from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.columns import Columns
-from .base import ComplexityMeasure
+from .base import (
+    MEASURES,
+    ComplexityMeasure,
+    admitted_columns,
+    are_numbers,
+    measure_complexities,
+    measure_with_errors,
+    measures_by_family,
+    memory_needed,
+)
 from .empirical import Empirical
 from .formulas import Dimension, Massart, Trace
 from .local import Local
@@ -50,124 +49,22 @@ __all__ = [
     "Massart",
     "StableRank",
     "Trace",
+    "admitted_columns",
+    "are_numbers",
     "measure_complexities",
+    "measure_with_errors",
+    "measures_by_family",
+    "memory_needed",
 ]
 
-MEASURES: dict[str, type[ComplexityMeasure]] = {
-    "auto": StableRank,
-    "stable-rank": StableRank,
-    "trace": Trace,
-    "dimension": Dimension,
-    "local": Local,
-    "empirical": Empirical,
-    "massart": Massart,
-}
-"""The measures by the names that users give."""
-
-
-def resolve_measure(spec: object) -> ComplexityMeasure:
-    """Return the measure for a name; a measure is returned as it is."""
-    if isinstance(spec, ComplexityMeasure):
-        return spec
-    if isinstance(spec, str) and spec in MEASURES:
-        return MEASURES[spec]()
-    raise ValueError(
-        f"complexity must be one of {', '.join(map(repr, MEASURES))}, a complexity measure, an "
-        f"array with one number per kernel, or a list with one measure per family; got {spec!r}."
-    )
-
-
-def measure_complexities(spec: object, columns: Columns, sample_weight: FloatArray) -> FloatArray:
-    """Return r_k for each kernel; see `measure_with_errors`."""
-    return measure_with_errors(spec, columns, sample_weight)[0]
-
-
-def measure_with_errors(
-    spec: object, columns: Columns, sample_weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return r_k for each kernel, and its standard error (0 for formulas).
-
-    Parameters
-    ----------
-    spec : str, ComplexityMeasure, array of numbers, or list of one measure per family
-    columns : Columns
-    sample_weight : array of shape (n_rows,)
-        Raw weights, which count repetitions.
-    """
-    if are_numbers(spec):
-        values = _given_complexities(spec, columns)
-        return values, np.zeros_like(values)
-    with np.errstate(over="ignore", invalid="ignore"):  # checked below
-        parts = [
-            measure.measure_with_errors(columns, f, sample_weight)
-            for f, measure in enumerate(measures_by_family(spec, len(columns.families)))
-        ]
-    values = np.concatenate([r for r, _ in parts])
-    if not np.isfinite(values).all():
-        k = int(np.argmin(np.isfinite(values)))
-        raise ValueError(
-            f"the complexity of kernel {columns.names[k]} overflows float64: its values reach "
-            f"{columns.largest()[k]:.2g}, and their squares are summed. Scale X or the kernel (for "
-            "example, divide a matrix of kernel values by its largest value)."
-        )
-    return values, np.concatenate([error for _, error in parts])
-
-
-def memory_needed(spec: object, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
-    """Return the bytes needed to measure, if ``memory`` are available; see `ComplexityMeasure`."""
-    if are_numbers(spec):
-        return 0
-    measures = measures_by_family(spec, len(families))
-    return max(
-        measure.memory_needed(family, n_rows, memory)
-        for measure, family in zip(measures, families, strict=True)
-    )
-
-
-def admitted_columns(
-    spec: object, columns: Columns, sample_weight: FloatArray
-) -> NDArray[np.bool_] | None:
-    """Return which columns (k, j) may vote according to the measures; None for all."""
-    if are_numbers(spec):
-        return None
-    masks = [
-        measure.admits(columns, f, sample_weight)
-        for f, measure in enumerate(measures_by_family(spec, len(columns.families)))
-    ]
-    if all(mask is None for mask in masks):
-        return None
-    return np.concatenate([
-        np.ones((columns.families[f].n_kernels, columns.n_centers), bool) if mask is None else mask
-        for f, mask in enumerate(masks)
-    ])  # fmt: skip
-
-
-def measures_by_family(spec: object, n_families: int) -> list[ComplexityMeasure]:
-    """Return the measure of each family."""
-    if isinstance(spec, Sequence) and not isinstance(spec, str):
-        if len(spec) != n_families:
-            raise ValueError(
-                f"complexity has {len(spec)} entries for {n_families} kernel families; "
-                "a list needs one measure per family."
-            )
-        return [resolve_measure(entry) for entry in spec]
-    return [resolve_measure(spec)] * n_families
-
-
-def are_numbers(spec: object) -> bool:
-    """Whether the complexities are given as numbers, one per kernel."""
-    if isinstance(spec, np.ndarray):
-        return True
-    return isinstance(spec, Sequence) and len(spec) > 0 and all(isinstance(r, Real) for r in spec)
-
-
-def _given_complexities(spec: object, columns: Columns) -> FloatArray:
-    values = np.asarray(spec, dtype=np.float64)
-    if values.shape != (columns.n_kernels,):
-        raise ValueError(
-            f"complexity has shape {values.shape}, but there are {columns.n_kernels} kernels "
-            f"({columns.names[0]} ... {columns.names[-1]}); give one number per kernel."
-        )
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError("complexity must hold finite numbers >= 0.")
-    return values
+MEASURES.update(
+    {
+        "auto": StableRank,
+        "stable-rank": StableRank,
+        "trace": Trace,
+        "dimension": Dimension,
+        "local": Local,
+        "empirical": Empirical,
+        "massart": Massart,
+    }
+)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..estimators._voting import vote_of
+from ..estimators._fitted_attributes import vote_of
 from ..kernels.base import FloatArray
 from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
 from .kernel_names import split_names

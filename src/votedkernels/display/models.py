@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators._voting import has_vote
+from ..estimators._fitted_attributes import has_vote
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
-from ..estimators._voting import vote_of
+from ..estimators._fitted_attributes import vote_of
 from ..kernels import are_precomputed
 from ..kernels.base import FloatArray, IntArray
 from .figure import COLOURS, GREY, INK, MARKERS, axes_for, import_pyplot

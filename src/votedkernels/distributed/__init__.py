@@ -15,12 +15,9 @@ certificate.
 
 from __future__ import annotations
 
-__all__ = ["is_dask", "refuse_dask"]
+from ..kernels.base import is_dask
 
-
-def is_dask(X: object) -> bool:
-    """Whether X is a Dask collection; does not import Dask."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+__all__ = ["refuse_dask"]
 
 
 def refuse_dask(X: object, name: str) -> None:

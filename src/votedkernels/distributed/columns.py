@@ -19,11 +19,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._system.budget import Budget
-from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows
+from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows, hash_rows
 from ..kernels.columns import Columns
 from ..kernels.design import Design
 from ..kernels.local_columns import LocalColumns
-from ..kernels.row_hashes import hash_rows
 from . import tasks
 from .design import DaskDesign
 from .rows import Future, RemoteRows, is_lost

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.base import FloatArray, IntArray, in_moderate_units
-from . import is_dask, tasks
+from ..kernels.base import FloatArray, IntArray, in_moderate_units, is_dask
+from . import tasks
 from .rows import RemoteRows
 
 if TYPE_CHECKING:

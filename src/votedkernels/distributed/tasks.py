@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
 from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.design import LocalDesign
 from ..kernels.local_columns import LocalColumns

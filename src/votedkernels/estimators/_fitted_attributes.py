@@ -20,8 +20,17 @@ from ..problem import Problem, Solution, Vote
 from ..problem.losses import EpsilonInsensitive
 from ..problem.vote import HasTerms
 from ..solvers import with_widths
-from ._voting import attributes_of
 
+#: The fitted attribute that holds each field of a vote. Model files use the same names.
+ATTRIBUTE_OF = {
+    "families": "kernels_",
+    "support": "support_",
+    "points": "support_vectors_",
+    "weights": "term_weights_",
+    "kernels": "term_kernel_indices_",
+    "places": "term_support_indices_",
+    "intercepts": "intercept_",
+}
 #: Fitted attributes besides those of the vote: lambda and beta; one number per kernel, per
 #: one-vs-rest problem, and in total; and the scale of the probabilities, if there are any. Model
 #: files use the same names.
@@ -33,6 +42,21 @@ TOTALS = ("objective_", "dual_bound_", "dual_gap_")
 
 #: The parameters that can limit a fit, by the stop reason they cause.
 LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter", "memory-limit": "memory_limit"}
+
+
+def vote_of(estimator: Any) -> Vote:
+    """Return the vote of a fitted estimator."""
+    return Vote(**{field: getattr(estimator, name) for field, name in ATTRIBUTE_OF.items()})
+
+
+def attributes_of(vote: Vote) -> dict[str, Any]:
+    """Return the fitted attributes that hold a vote."""
+    return {name: getattr(vote, field) for field, name in ATTRIBUTE_OF.items()}
+
+
+def has_vote(estimator: Any) -> bool:
+    """Whether an estimator holds a vote: a search with ``refit=False`` is fitted, but has none."""
+    return all(hasattr(estimator, name) for name in ATTRIBUTE_OF.values())
 
 
 def describe_solutions(

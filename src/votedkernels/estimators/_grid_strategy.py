@@ -17,11 +17,11 @@ from sklearn.metrics import check_scoring
 from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
 from ..kernels.base import FloatArray
-from ..preparation.default_penalties import effective_rows
+from ..preparation.training import effective_rows
 from ..solvers.grid import walk_outwards
 from ._cv_results import best_candidate, tabulate_candidates
-from ._fit_attempt import FitAttempt, fitted_attributes
 from ._fold_scores import FoldResult, Schedule, score_fold
+from ._ongoing_fit import FitAttempt, fitted_attributes
 from ._probabilities import fit_scale, votes_for_all
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData

@@ -11,10 +11,9 @@ from sklearn.utils import Bunch
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..problem import Terms, union_of_terms
-from ._fitted_attributes import describe_solutions, published_vote
+from ._fitted_attributes import attributes_of, describe_solutions, published_vote
 from ._path_sample import PathSample, RelaxedVotes
 from ._relaxed_fit import selection_of
-from ._voting import attributes_of
 
 
 def describe_committee(

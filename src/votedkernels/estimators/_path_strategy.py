@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
 from .._system.stack_level import user_stacklevel
 from ..complexity import StableRank
 from ..exceptions import FitLimitError, OutOfTime

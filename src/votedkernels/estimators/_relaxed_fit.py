@@ -11,8 +11,13 @@ from sklearn.utils import Bunch
 from ..preparation.training import Training
 from ..problem import Problem, Solution, Terms, union_of_terms
 from ..solvers.relaxation import ChosenColumns
-from ._fitted_attributes import describe_solutions, on_common_widths, published_vote
-from ._voting import ATTRIBUTE_OF, attributes_of
+from ._fitted_attributes import (
+    ATTRIBUTE_OF,
+    attributes_of,
+    describe_solutions,
+    on_common_widths,
+    published_vote,
+)
 
 #: With ``relaxation="auto"``, rho is this divided by the number of rows. For SVC, that is C = 10.
 ROWS_TIMES_RHO = 0.1

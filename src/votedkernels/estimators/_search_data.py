@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import _safe_indexing
 
 from ..kernels.base import FloatArray, IntArray, count_rows
-from ..preparation.class_weights import class_factors, weighted_classes
 from ..preparation.numbers import NumberTargets
+from ..preparation.sample import class_factors, weighted_classes
 from ._fold_scores import GridPoint
 
 #: The names of a choice of kernels and complexity, and an unfitted estimator with that choice.

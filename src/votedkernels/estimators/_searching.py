@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import IntArray, count_rows
 from ..preparation.validation import check_parameters
-from ._fit_attempt import FitAttempt, fitted_attributes
+from ._ongoing_fit import FitAttempt, fitted_attributes
 from ._path_search import MOST_LEVELS
 from ._path_strategy import PathStrategy
 from ._progress import FitProgress

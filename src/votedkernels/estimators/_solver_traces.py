@@ -9,8 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
 from ..solvers import SOLVERS

@@ -1,7 +1,4 @@
-"""Prediction, and how the fitted attributes of an estimator hold its vote.
-
-Prediction evaluates only terms that have a weight, in blocks of rows.
-"""
+"""Prediction from the fitted attributes. It evaluates only terms that have a weight."""
 
 from __future__ import annotations
 
@@ -18,35 +15,10 @@ from ..guarantees.theorems import GeneralizationBound
 from ..kernels.base import FloatArray
 from ..preparation.validation import validate_rows
 from ..problem import Vote
+from ._fitted_attributes import has_vote, vote_of
 from ._probabilities import log_probabilities, probabilities
 from .explanation import Explanation, explain_votes
 from .summary import ModelSummary, summarise
-
-#: The fitted attribute that holds each field of a vote. Model files use the same names.
-ATTRIBUTE_OF = {
-    "families": "kernels_",
-    "support": "support_",
-    "points": "support_vectors_",
-    "weights": "term_weights_",
-    "kernels": "term_kernel_indices_",
-    "places": "term_support_indices_",
-    "intercepts": "intercept_",
-}
-
-
-def vote_of(estimator: Any) -> Vote:
-    """Return the vote of a fitted estimator."""
-    return Vote(**{field: getattr(estimator, name) for field, name in ATTRIBUTE_OF.items()})
-
-
-def attributes_of(vote: Vote) -> dict[str, Any]:
-    """Return the fitted attributes that hold a vote."""
-    return {name: getattr(vote, field) for field, name in ATTRIBUTE_OF.items()}
-
-
-def has_vote(estimator: Any) -> bool:
-    """Whether an estimator holds a vote: a search with ``refit=False`` is fitted, but has none."""
-    return all(hasattr(estimator, name) for name in ATTRIBUTE_OF.values())
 
 
 def offers_probabilities(self: VoteMixin) -> bool:

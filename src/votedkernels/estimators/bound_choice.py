@@ -16,8 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch, _safe_indexing, check_consistent_length
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
 from ..distributed import refuse_dask
 from ..exceptions import FitLimitError, OutOfTime
 from ..guarantees.compression import compression_bound

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Self
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
+from ..kernels.families import NamedFamiliesMixin
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
-from ._fit_attempt import FitAttempt
 from ._held_out_votes import scale_of_classifier
 from ._html_attributes import ReadableAttributesMixin
-from ._named_families import NamedFamiliesMixin
-from ._ongoing_fit import OngoingFit
+from ._ongoing_fit import FitAttempt, OngoingFit
 from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from ._voting import VoteMixin
 

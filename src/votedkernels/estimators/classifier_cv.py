@@ -11,7 +11,8 @@ from sklearn.model_selection import StratifiedKFold
 from ..distributed import refuse_dask
 from ..kernels import clone_families
 from ..kernels.base import FloatArray
-from ..preparation.class_weights import class_factors, weighted_classes
+from ..kernels.families import NamedFamiliesMixin
+from ..preparation.sample import class_factors, weighted_classes
 from ..preparation.validation import (
     check_penalties,
     validate_labels,
@@ -19,10 +20,9 @@ from ..preparation.validation import (
     validate_weights,
 )
 from ..solvers.grid import DEFAULT_PENALTIES
-from ._fit_attempt import FitAttempt
 from ._grid_strategy import GridStrategy
 from ._html_attributes import ReadableAttributesMixin
-from ._named_families import NamedFamiliesMixin
+from ._ongoing_fit import FitAttempt
 from ._path_strategy import PathStrategy
 from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from ._searching import SHARED_PARAMETERS, SearchMixin

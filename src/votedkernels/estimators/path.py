@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
 from ..distributed import refuse_dask
 from ..exceptions import SolverInterrupted
 from ..kernels import clone_families

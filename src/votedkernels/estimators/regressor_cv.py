@@ -8,11 +8,11 @@ from sklearn.model_selection import KFold
 
 from ..distributed import refuse_dask
 from ..kernels import clone_families
+from ..kernels.families import NamedFamiliesMixin
 from ..preparation.numbers import check_loss
 from ..preparation.validation import validate_numbers, validate_rows, validate_weights
-from ._fit_attempt import FitAttempt
 from ._html_attributes import ReadableAttributesMixin
-from ._named_families import NamedFamiliesMixin
+from ._ongoing_fit import FitAttempt
 from ._path_strategy import PathStrategy
 from ._progress import CallbackSupportMixin, with_callbacks
 from ._searching import SHARED_PARAMETERS, SearchMixin

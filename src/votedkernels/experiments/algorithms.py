@@ -22,8 +22,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from .._system.blas_threads import single_blas_thread
-from .._system.budget import Budget
+from .._system.budget import Budget, single_blas_thread
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.path import as_path, solve_grids, vote_of_path
 from ..kernels import Gaussian, Polynomial

@@ -1,11 +1,17 @@
-"""From the parameter ``kernels`` to a list of families."""
+"""The parameter ``kernels`` of an estimator.
+
+It stands for a list of families, whose own parameters are nested in those of the estimator:
+``kernels__degrees``, or ``kernels__poly__degrees`` for a family named ``poly``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Self, TypeGuard
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
 
 from .base import FloatArray, KernelFamily, Rows
 from .continuous_gaussian import ContinuousGaussian
@@ -19,7 +25,7 @@ NamedFamilies = list[tuple[str | None, KernelFamily]]
 PLAIN = re.compile(r"[\w .,:=/%-]+")
 
 
-def is_named_list(kernels: object) -> bool:
+def is_named_list(kernels: object) -> TypeGuard[Sequence[tuple[str, BaseEstimator]]]:
     """Whether ``kernels`` is a list of (name, family) pairs."""
     return (
         isinstance(kernels, list | tuple)
@@ -102,3 +108,104 @@ def fit_families(named: NamedFamilies, X: Rows, sample_weight: FloatArray) -> No
         family.fit(X, sample_weight)
         if name is not None:
             family.names_ = [f"{name}: {kernel}" for kernel in family.names_]
+
+
+#: The families that ``kernels=None`` stands for. They are only asked for their tags.
+DEFAULT_FAMILIES = [family for _, family in clone_families(None)]
+
+
+class NamedFamiliesMixin(BaseEstimator):
+    """An estimator that exposes the parameters of its kernel families to searches."""
+
+    kernels: object
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Get the parameters; those of a named family are called ``kernels__name__parameter``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the families.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        params: dict[str, object] = super().get_params(deep=deep)
+        if deep and is_named_list(self.kernels):
+            for name, family in self.kernels:
+                params[f"kernels__{name}"] = family
+                if hasattr(family, "get_params"):
+                    for key, value in family.get_params(deep=True).items():
+                        params[f"kernels__{name}__{key}"] = value
+        return params
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters, including those of kernel families.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name, such as ``l1_penalty``, ``kernels__degrees`` or, for a family
+            named ``poly``, ``kernels__poly__degrees``.
+
+        Returns
+        -------
+        self
+        """
+        if "kernels" in params:
+            self.kernels = params.pop("kernels")
+        nested = {key: params.pop(key) for key in list(params) if key.startswith("kernels__")}
+        super().set_params(**params)
+        if nested and self.kernels is None:
+            raise ValueError(
+                f"cannot set {next(iter(nested))} while kernels is None; "
+                "pass a family, such as kernels=Polynomial(), to set its parameters."
+            )
+        if nested and is_named_list(self.kernels):
+            self._set_named(nested, self.kernels)
+        elif nested:
+            super().set_params(**nested)
+        return self
+
+    def _set_named(
+        self, nested: dict[str, object], named: Sequence[tuple[str, BaseEstimator]]
+    ) -> None:
+        families = dict(named)
+        for key, value in nested.items():
+            name, _, parameter = key.removeprefix("kernels__").partition("__")
+            if name not in families:
+                raise ValueError(
+                    f"Invalid parameter {key!r}: kernels has the families {list(families)}."
+                )
+            if parameter:
+                families[name].set_params(**{parameter: value})
+            else:
+                families[name] = value
+        self.kernels = list(families.items())
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        families = families_of(self.kernels)
+        if families is None:
+            return tags
+        tags.input_tags.pairwise = are_precomputed(families)
+        tags.input_tags.sparse = all(family.accepts_sparse for family in families)
+        tags.input_tags.string = all(family.accepts_objects for family in families)
+        tags.input_tags.two_d_array = not any(family.takes_strings for family in families)
+        return tags
+
+
+def families_of(kernels: object) -> list[KernelFamily] | None:
+    """Return the families of a ``kernels`` parameter, not copied; None if it is not valid.
+
+    scikit-learn asks for the tags of an estimator in every prediction, so this must be fast.
+    """
+    if kernels is None:
+        return DEFAULT_FAMILIES
+    if isinstance(kernels, KernelFamily):
+        return [kernels]
+    if not isinstance(kernels, list | tuple) or not kernels:
+        return None
+    families = [pair[1] for pair in kernels] if is_named_list(kernels) else list(kernels)
+    return families if all(isinstance(family, KernelFamily) for family in families) else None

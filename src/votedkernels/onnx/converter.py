@@ -17,7 +17,7 @@ from onnx import TensorProto
 from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType
 
-from ..estimators._voting import vote_of
+from ..estimators._fitted_attributes import vote_of
 from ..exceptions import ExportError
 from ..problem import Vote
 from .checks import CLASSIFIERS, OLDEST_OPSET, OUTPUTS, check_classifier, check_opset

@@ -9,8 +9,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, PROBABILITY, TOTALS
-from ..estimators._voting import attributes_of
+from ..estimators._fitted_attributes import (
+    PENALTIES,
+    PER_KERNEL,
+    PER_PROBLEM,
+    PROBABILITY,
+    TOTALS,
+    attributes_of,
+)
 from ..estimators.classifier import VotedKernelClassifier
 from ..exceptions import ModelFileError
 from ..kernels import KernelFamily, clone_families

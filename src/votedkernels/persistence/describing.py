@@ -13,8 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._version import __version__
-from ..estimators._fitted_attributes import PENALTIES, PER_KERNEL, PER_PROBLEM, PROBABILITY, TOTALS
-from ..estimators._voting import vote_of
+from ..estimators._fitted_attributes import (
+    PENALTIES,
+    PER_KERNEL,
+    PER_PROBLEM,
+    PROBABILITY,
+    TOTALS,
+    vote_of,
+)
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
 from ..exceptions import NotPlainError

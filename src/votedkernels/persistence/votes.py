@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..estimators._voting import ATTRIBUTE_OF
+from ..estimators._fitted_attributes import ATTRIBUTE_OF
 from ..kernels import KernelFamily, are_precomputed
 from ..kernels.base import FloatArray, count_rows, is_sparse
 from ..problem import Vote

@@ -25,10 +25,9 @@ from ..kernels.base import FloatArray, IntArray, KernelFamily, is_sparse
 from ..kernels.families import NamedFamilies, fit_families
 from ..problem import Centers
 from ..solvers import SOLVERS
-from .centers import draw_centers, gives_centers
-from .class_weights import loss_weights
+from .local import draw_centers, gives_centers
 from .parameters import Parameters
-from .placement import Placement
+from .sample import Placement, loss_weights
 from .validation import validate_centers, validate_labels, validate_weights
 
 FAMILIES = (Polynomial, Gaussian)

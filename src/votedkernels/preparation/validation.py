@@ -27,7 +27,7 @@ from ..kernels.base import (
 )
 from ..solvers import SOLVERS
 from .parameters import Parameters
-from .placement import Labels
+from .sample import Labels
 
 
 def check_parameters(estimator: Any) -> None:

@@ -1,8 +1,7 @@
 """The learning problem, its dual, its certificate, and the solution that a solver returns."""
 
 from .problem import Continuum, Prices, Problem, Terms
-from .rounding import verify
-from .solution import Solution
+from .solution import Solution, verify
 from .vote import Centers, Vote, union_of_terms
 
 __all__ = [

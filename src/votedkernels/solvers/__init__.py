@@ -11,9 +11,9 @@ from .continuum import solve_over_continuum, with_widths
 from .coordinate_descent import solve_by_coordinate_descent
 from .descent_pool import least_pool_bytes
 from .full_lp import check_memory_of_full_lp, solve_by_full_lp
-from .incumbent import Incumbent, Round
 from .master import Master
 from .paper_rule import solve_by_paper_rule
+from .rounds import Incumbent, Round
 
 
 class SolverOptions(TypedDict, total=False):

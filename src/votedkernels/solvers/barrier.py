@@ -46,7 +46,7 @@ from scipy import linalg
 from ..kernels.base import FloatArray
 from ..kernels.columns import blocks
 from ..kernels.local_columns import BLOCK_ROWS
-from .lp.refinement import lu_factors
+from .lp.linear_program import lu_factors
 
 MAX_STEPS = 100
 #: How far a step goes, as a share of the way to the boundary.

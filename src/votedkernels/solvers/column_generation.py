@@ -18,10 +18,8 @@ from ..exceptions import LPFailed, OutOfTime
 from ..kernels.base import FloatArray
 from ..problem import Prices, Problem, Solution, Terms
 from .coordinate_descent import descend
-from .incumbent import Incumbent, Round
 from .master import Master
-from .rounds import Rounds
-from .subsample import solve_subsample
+from .rounds import Incumbent, Round, Rounds, solve_subsample
 
 #: If a pass needs more kernel values than this, candidates are priced between passes.
 CHEAP_PASS = 10**8

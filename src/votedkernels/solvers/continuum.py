@@ -18,7 +18,7 @@ from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels import continuous_family
 from ..kernels.base import FloatArray
 from ..problem import Problem, Solution, Terms
-from .incumbent import Round
+from .rounds import Round
 from .widths import price_widths
 
 #: The largest number of widths that join in a round.

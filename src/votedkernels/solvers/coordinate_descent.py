@@ -27,9 +27,7 @@ from numpy.typing import NDArray
 
 from ..problem import Problem, Solution, Terms
 from .descent_pool import DescentPool
-from .incumbent import Round
-from .rounds import Finished, Rounds
-from .subsample import solve_subsample
+from .rounds import Finished, Round, Rounds, solve_subsample
 
 SMALLEST_SUBSAMPLE = 400
 SUBSAMPLE_TOL = 1e-2

@@ -17,10 +17,9 @@ from ..kernels.columns import blocks
 from ..kernels.definiteness import require_definite
 from ..problem import Problem, Terms
 from .barrier import PoolSolution, solve_pool
-from .incumbent import Incumbent
-from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
-from .lp.refinement import solve_basis
-from .pool import ColumnPool, largest_values
+from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult, solve_basis
+from .master import ColumnPool, largest_values
+from .rounds import Incumbent
 
 #: At most this many coordinates join in a round, or this share of the pool if that is more.
 COORDINATES_PER_ROUND = 40

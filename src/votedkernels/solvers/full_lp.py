@@ -22,12 +22,10 @@ from .._system.byte_sizes import parse_memory
 from ..kernels.base import FloatArray
 from ..kernels.local_columns import DEFAULT_MEMORY
 from ..problem import Problem, Solution, Terms
-from .incumbent import Round
 from .lp.highs import solve_highs
-from .lp.linear_program import LinearProgram, LPResult
-from .lp.refinement import solve_basis
-from .pool import largest_values
-from .rounds import Rounds
+from .lp.linear_program import LinearProgram, LPResult, solve_basis
+from .master import largest_values
+from .rounds import Round, Rounds
 
 LP_SECONDS = 24 * 3600.0
 #: Our dense array, and the value and index that HiGHS stores by row and by column.

@@ -25,8 +25,7 @@ import numpy as np
 
 from ..kernels.base import FloatArray
 from ..problem import Problem, Solution, Terms
-from .incumbent import Round
-from .rounds import Rounds
+from .rounds import Round, Rounds
 
 #: A step that lowers F by less than this does not count (F is 1 at the start).
 SMALLEST_GAIN = 1e-12

@@ -19,7 +19,7 @@ from ..kernels.base import FloatArray
 from ..problem import Problem, Solution
 from . import solve_problem
 from .column_generation import solve_by_column_generation
-from .incumbent import Incumbent, Round
+from .rounds import Incumbent, Round
 
 WARM_UP_SIZE = 200
 

@@ -15,8 +15,7 @@ from votedkernels.solvers import full_lp, solve_by_full_lp
 from votedkernels.solvers.full_lp import check_memory_of_full_lp
 from votedkernels.solvers.lp import highs as _highs
 from votedkernels.solvers.lp import ladder as lp
-from votedkernels.solvers.lp.linear_program import BASIC, Basis, LinearProgram
-from votedkernels.solvers.lp.refinement import solve_basis
+from votedkernels.solvers.lp.linear_program import BASIC, Basis, LinearProgram, solve_basis
 
 HOT_DENSE, HOT_HIGHS = ("dense", {"basis": "old"}), ("highs", {"basis": "old"})
 COLD = [

@@ -15,7 +15,7 @@ This is the dual simplex method [1]_ for boxed variables [2]_. Each step
    that still improve the dual objective, and the variables passed flip to their other bound,
 3. updates the duals, the table and the values.
 
-`plain_pivots` does these steps in NumPy, `pivots` in compiled code.
+`tableau` does these steps in NumPy, `pivots` in compiled code.
 
 References
 ----------
@@ -38,8 +38,7 @@ import numpy as np
 
 from ...exceptions import Infeasible
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult
-from .plain_pivots import FEASIBLE, GOING, STUCK, run_pivots
-from .tableau import Tableau, factorise, prepare
+from .tableau import FEASIBLE, GOING, STUCK, Tableau, factorise, prepare, run_pivots
 
 REFACTOR_EVERY = 100
 #: Pivots between two looks at the clock.
@@ -50,7 +49,7 @@ PIVOTS_PER_ROW = 10
 ACCURACY = 1e-11
 #: Give up after a new factorisation has contradicted this many final states.
 MOST_DISPUTED = 10
-#: The deadline has ended a run of pivots; it can also end in the ways of `plain_pivots`.
+#: The deadline has ended a run of pivots; it can also end in the ways of `tableau`.
 LATE = 3
 
 

@@ -1,16 +1,21 @@
-"""Linear programs in the form that our solvers use.
+"""Linear programs in the form that our solvers use, and the exact solution of a basis.
 
-max  cost.x     s.t.  0 <= x <= upper,   row_lower <= A x <= row_upper
+    max  cost.x     s.t.  0 <= x <= upper,   row_lower <= A x <= row_upper
+
+`solve_basis` solves the linear systems of a basis by LU factors with iterative refinement:
+residuals are computed in extended precision (Wilkinson, Rounding Errors in Algebraic Processes,
+1963; Moler, Iterative refinement in floating point, Journal of the ACM 14, 1967).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
-from ...kernels.base import FloatArray
+from ...kernels.base import FloatArray, IntArray
 
 #: Basis statuses: at the lower bound, between the bounds, at the upper bound.
 LOWER, BASIC, UPPER = 0, 1, 2
@@ -43,3 +48,65 @@ class LinearProgram:
     matrix: FloatArray
     row_lower: FloatArray
     row_upper: FloatArray
+
+
+def solve_basis(lp: LinearProgram, result: LPResult) -> LPResult:
+    """Solve the basis' two square systems again, with iterative refinement.
+
+    Rows at a bound (S) and variables between their bounds (B) determine both solutions:
+    A_SB x_B = bound_S - A_SN x_N  and  A_SB^T dual_S = cost_B. LP solvers stop at an error of 1e-9;
+    these solutions are as accurate as the matrix allows. The result is returned unchanged if the
+    systems are singular, or if the solutions differ from it by more than rounding errors.
+    """
+    at_bound = result.basis.rows != BASIC
+    between = result.basis.columns == BASIC
+    if at_bound.sum() != between.sum():
+        return result
+    x = np.where(result.basis.columns == UPPER, lp.upper, 0.0)
+    row_dual = np.zeros(len(at_bound))
+    if between.any():
+        rows = lp.matrix[at_bound]
+        square = rows[:, between]
+        bound = np.where(result.basis.rows == UPPER, lp.row_upper, lp.row_lower)[at_bound]
+        right = bound - rows @ np.where(between, 0.0, x)
+        try:
+            with np.errstate(all="ignore"):
+                factors = lu_factors(square)
+                x[between] = _refined(square, factors, right, transposed=False)
+                row_dual[at_bound] = _refined(square, factors, lp.cost[between], transposed=True)
+        except (linalg.LinAlgError, ValueError):
+            return result
+    close = 1e-6 * (1 + np.abs(result.row_dual).max(initial=0.0))
+    excess = np.maximum(-x, x - lp.upper).max(initial=0.0)
+    if not (np.isfinite(x).all() and np.isfinite(row_dual).all()):
+        return result
+    if excess > 1e-6 or np.abs(row_dual - result.row_dual).max(initial=0.0) > close:
+        return result
+    return replace(result, x=x, row_dual=row_dual)
+
+
+def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the LU factors of a matrix; raise, without a warning, if it is singular.
+
+    An empty matrix counts as singular: LAPACK would print a complaint about it.
+    """
+    if square.size == 0:
+        raise linalg.LinAlgError("empty matrix")
+    lu, pivots, info = linalg.lapack.dgetrf(square)
+    if info != 0:
+        raise linalg.LinAlgError("singular matrix")
+    return lu, pivots
+
+
+def _refined(
+    square: FloatArray, factors: tuple[FloatArray, IntArray], right: FloatArray, *, transposed: bool
+) -> FloatArray:
+    """Solve a system, and correct the solution twice by its residual."""
+    matrix = (square.T if transposed else square).astype(np.longdouble)
+    solution = linalg.lu_solve(factors, right, trans=int(transposed), check_finite=False)
+    for _ in range(2):
+        residual = (right - matrix @ solution.astype(np.longdouble)).astype(np.float64)
+        solution = solution + linalg.lu_solve(
+            factors, residual, trans=int(transposed), check_finite=False
+        )
+    return np.asarray(solution, dtype=np.float64)

@@ -1,7 +1,7 @@
 """The pivots of the dense dual simplex, compiled by numba. Imported only for large problems.
 
-The functions are those of `plain_pivots`, with the same names and effects, written as loops
-where that is faster.
+The functions are those of `tableau`, with the same names and effects, written as loops where that
+is faster.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...kernels._fused import compiled, inlined
 from ...kernels.base import FloatArray, IntArray
-from . import plain_pivots
+from . import tableau
 from .tableau import Exchange, Program, Tableau
 
 PIVOT = 1e-9
@@ -20,9 +20,9 @@ TIE = 1e-12
 GOING, FEASIBLE, STUCK = 0, 1, 2
 
 
-free_row = inlined(plain_pivots.free_row)
-hold_row = inlined(plain_pivots.hold_row)
-make_basic = inlined(plain_pivots.make_basic)
+free_row = inlined(tableau.free_row)
+hold_row = inlined(tableau.hold_row)
+make_basic = inlined(tableau.make_basic)
 
 
 class Work(NamedTuple):

@@ -1,23 +1,69 @@
-"""The canonical form of a training sample.
+"""The training sample: its distinct rows in canonical order, and their weights in the loss.
 
 Rows of weight 0 are dropped. Identical rows of the same class become one row with the sum of their
 weights. The order of the rows depends only on their content. So doubling a weight and repeating
 the row yield the same problem, to the last bit, and shuffling the rows changes nothing.
 
 Rows are ordered by a hash of their content. This order is as good as random, so the first n rows
-are a fair subsample for every n.
+are a fair subsample for every n. A row's weight in the loss is its sample weight times the weight
+of its class; the weights sum to 1. `Placement` is the sample with its kernels, wherever it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..kernels.base import FloatArray, IntArray, Rows, Table, count_rows, is_sparse
-from ..kernels.row_hashes import hash_rows
+from ..kernels import Columns
+from ..kernels.base import (
+    FloatArray,
+    IntArray,
+    Rows,
+    Table,
+    count_rows,
+    hash_rows,
+    in_moderate_units,
+    is_sparse,
+)
+from ..problem import Centers
+from .numbers import NumberTargets
+
+#: Class labels, of whatever type the user chose.
+Labels = NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The data as prepared by `local` or `remote`.
+
+    Attributes
+    ----------
+    classes : the class labels or, for regression, the distinct targets
+    columns : the kernels over distinct rows and centres
+    codes : index of the class, or of the target, of each row of ``columns``
+    weights : sample weight of each row, summed over identical rows
+    w : weight of each row in the loss; they sum to 1
+    centers : where the centres are in the user's data
+    center_rows : the row of ``columns`` for each centre; None without a hybrid norm
+    places : the row of ``columns`` for each row passed to fit, -1 for weight 0; None on a cluster
+    center_of : the centre at each row of ``columns``; None unless all rows are centres
+    numbers : the targets of regression; None for classes
+    """
+
+    classes: Labels
+    columns: Columns
+    codes: IntArray
+    weights: FloatArray
+    w: FloatArray
+    centers: Centers
+    center_rows: IntArray | None = None
+    places: IntArray | None = None
+    center_of: IntArray | None = None
+    numbers: NumberTargets | None = None
 
 
 @dataclass(frozen=True)
@@ -119,3 +165,59 @@ def _number_objects(X: Rows, alive: IntArray) -> tuple[IntArray, bool]:
     except TypeError:
         return np.arange(count_rows(objects)), False
     return np.array(numbers, dtype=np.intp), False
+
+
+def class_factors(
+    class_weight: Mapping[object, float] | str | None,
+    classes: Labels,
+    codes: IntArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Return the factor of each class in the loss."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}."
+            )
+        weights, _ = in_moderate_units(weights)
+        mass = np.bincount(codes, weights=weights, minlength=len(classes))
+        return np.asarray(mass.sum() / (len(classes) * mass))
+    unknown = [label for label in class_weight if label not in set(np.asarray(classes).tolist())]
+    if unknown and len(unknown) == len(class_weight):
+        raise ValueError(
+            f"The classes, {unknown}, in class_weight are not in the data, which has "
+            f"{list(classes)}."
+        )
+    factors = np.array(
+        [float(class_weight.get(label, 1.0)) for label in np.asarray(classes).tolist()]
+    )
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}.")
+    return factors
+
+
+def weighted_classes(weights: FloatArray, factors: FloatArray, codes: IntArray) -> FloatArray:
+    """Return sample weights times class factors, up to a common factor that avoids overflow."""
+    products = in_moderate_units(weights)[0] * in_moderate_units(factors)[0][codes]
+    return np.asarray(products)
+
+
+def loss_weights(
+    class_weight: Mapping[object, float] | str | None,
+    classes: Labels,
+    codes: IntArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Return the weights w_i, which sum to 1; raise if one is negligible next to the others."""
+    factors = class_factors(class_weight, classes, codes, weights)
+    w = weighted_classes(weights, factors, codes)
+    w /= w.sum()
+    if w.min() < np.finfo(np.float64).tiny:
+        raise ValueError(
+            "sample_weight, multiplied by class_weight, spans more orders of magnitude than double "
+            "precision can hold: the smallest weight vanishes next to the largest. Use weights of "
+            "similar size, or a weight of 0 for rows that should not count."
+        )
+    return w

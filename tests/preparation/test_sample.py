@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from votedkernels.preparation.canonical_rows import canonical_sample, hash_rows
+from votedkernels.preparation.sample import canonical_sample, hash_rows
 
 # Few values, so that equal rows are common; both zeros, because they are equal.
 VALUES = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300])
@@ -93,7 +93,7 @@ def test_hash_tells_columns_apart():
 
 def test_equal_hashes_are_not_believed(monkeypatch):
     monkeypatch.setattr(
-        "votedkernels.preparation.canonical_rows.hash_rows",
+        "votedkernels.preparation.sample.hash_rows",
         lambda X: np.zeros(X.shape[0], np.uint64),
     )
     X = np.array([[1.0], [2.0], [3.0], [1.0]])
