@@ -35,7 +35,7 @@ from votedkernels.estimators._ongoing_fit import OngoingFit
 from votedkernels.estimators._progress import FitProgress
 from votedkernels.exceptions import FitLimitError
 from votedkernels.preparation.training import Training
-from votedkernels.problem import rounding
+from votedkernels.problem import solution as certificate
 from votedkernels.solvers import solve_problem
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -247,9 +247,9 @@ def test_centers_of_ones_own(client, waveform):
 
 def test_kernels_too_large_for_double_precision_are_judged_as_in_one_process(client, monkeypatch):
     X, y = make_waveform(60, random_state=0)
-    judged, true_values = [], rounding.extended_values
+    judged, true_values = [], certificate.extended_values
     monkeypatch.setattr(
-        rounding, "extended_values", lambda *args: judged.append(1) or true_values(*args)
+        certificate, "extended_values", lambda *args: judged.append(1) or true_values(*args)
     )
     fitted = []
     for data in ((X * 1e3, y), as_dask(X * 1e3, y)):

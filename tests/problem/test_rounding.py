@@ -9,7 +9,7 @@ import pytest
 from votedkernels._system.budget import Budget
 from votedkernels.kernels import Gaussian, LocalColumns, Polynomial
 from votedkernels.problem import Problem, Terms
-from votedkernels.problem import rounding as certificate
+from votedkernels.problem import solution as certificate
 from votedkernels.problem.solution import (
     closer_rounding_error,
     extended_values,

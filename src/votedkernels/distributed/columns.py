@@ -27,7 +27,7 @@ from . import tasks
 from .design import DaskDesign
 from .rows import Future, RemoteRows, is_lost
 
-#: The largest number of rows that the client fetches for a first guess (`solvers.subsample`).
+#: The largest number of rows that the client fetches for a first guess (`solve_subsample`).
 MOST_ROWS_AT_HAND = 20_000
 #: The client fetches at most this many values of chosen columns to relax a vote (128 MiB).
 MOST_VALUES_AT_HAND = 2**24
