@@ -66,3 +66,8 @@ __all__ = [
     "show_versions",
     "voted_kernel_path",
 ]
+
+
+def __dir__() -> list[str]:
+    """List what users may use: the names above, and the modules with names of their own."""
+    return sorted([*__all__, "datasets", "exceptions", "onnx"])

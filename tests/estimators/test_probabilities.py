@@ -231,9 +231,7 @@ def test_folds_have_all_classes():
 
 
 def test_without_time_for_folds_there_is_an_error(monkeypatch):
-    from votedkernels.estimators import _held_out_votes
-
-    monkeypatch.setattr(_held_out_votes, "SHORTEST", 1e-9)
+    monkeypatch.setattr("votedkernels._system.budget.SHORTEST", 1e-9)
     monkeypatch.setattr(
         "votedkernels._system.budget.Budget.seconds_left", property(lambda self: 0.0)
     )

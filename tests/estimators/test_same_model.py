@@ -12,14 +12,14 @@ import pytest
 from joblib import Parallel, delayed
 from support.same_model import KERNELS, fit
 
-from votedkernels.kernels import local_columns
+from votedkernels.kernels import columns
 
 
 @pytest.fixture(autouse=True)
 def restore_the_size_of_fused_work():
-    size = local_columns.FUSED_WORK
+    size = columns.FUSED_WORK
     yield
-    local_columns.FUSED_WORK = size
+    columns.FUSED_WORK = size
 
 
 @pytest.fixture(params=list(KERNELS))

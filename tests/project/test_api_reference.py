@@ -72,6 +72,12 @@ def test_what_is_listed_exists(name):
     get(name)
 
 
+def test_dir_shows_what_users_may_use():
+    modules = {"datasets", "exceptions", "onnx"}
+    assert {*votedkernels.__all__, *modules} == set(dir(votedkernels))
+    assert modules <= {name.split(".")[1] for name in REFERENCE if name.count(".") > 1}
+
+
 def test_nothing_is_listed_twice():
     names = REFERENCE + INSIDE
     assert len(names) == len(set(names))

@@ -1,4 +1,4 @@
-"""Signatures inside the package say what they take: ``Any`` is for what users pass."""
+"""Code inside the package is easy to read: short, and with signatures that say what they take."""
 
 import ast
 
@@ -15,6 +15,9 @@ ROOMS = (
     "solvers",
     "preparation",
 )
+
+#: Most lines of a function.
+LONGEST = 60
 
 #: Where ``Any`` is right, and why.
 ALLOWED = {
@@ -80,3 +83,20 @@ def test_any_is_found_wherever_it_hides():
         "A",
         "A.f",
     ]
+
+
+def lines_of(function):
+    """The number of lines of a function, without its docstring."""
+    documentation = ast.get_docstring(function, clean=False) or ""
+    return function.end_lineno - function.lineno + 1 - len(documentation.splitlines())
+
+
+def test_no_function_is_longer_than_a_screen():
+    """Docstrings of public functions may be long. ruff limits the complexity (C901)."""
+    too_long = [
+        f"{path.relative_to(PACKAGE)}:{name}"
+        for path in PACKAGE.rglob("*.py")
+        for name, node in definitions(ast.parse(path.read_text(encoding="utf-8")))
+        if not isinstance(node, ast.ClassDef) and lines_of(node) > LONGEST
+    ]
+    assert too_long == []

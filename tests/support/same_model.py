@@ -2,7 +2,7 @@
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
-from votedkernels.kernels import local_columns
+from votedkernels.kernels import columns
 
 # More centres than one block of 256, so that threads have something to share.
 M = 900
@@ -14,7 +14,7 @@ KERNELS = {
 
 def fit(name, n_jobs=1, compiled=False):
     # Set here because worker processes do not inherit it.
-    local_columns.FUSED_WORK = 0 if compiled else 10**12
+    columns.FUSED_WORK = 0 if compiled else 10**12
     X, y = make_waveform(M, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = VotedKernelClassifier(

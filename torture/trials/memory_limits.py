@@ -41,10 +41,10 @@ options = {"complexity_penalty": 1e-2, "l1_penalty": 1e-2, "n_jobs": job["n_jobs
            "complexity": job["complexity"]}
 X, y = make_waveform(job["n"], random_state=0)
 # What is compiled and imported at the first fit counts for no fit.
-from votedkernels.kernels import local_columns
-work, local_columns.FUSED_WORK = local_columns.FUSED_WORK, 0
+from votedkernels.kernels import columns
+work, columns.FUSED_WORK = columns.FUSED_WORK, 0
 VotedKernelClassifier(kernels, **options).fit(X[:300], y[:300])
-local_columns.FUSED_WORK = work
+columns.FUSED_WORK = work
 before = peak = resident()
 done = threading.Event()
 

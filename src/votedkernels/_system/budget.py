@@ -17,6 +17,8 @@ from threadpoolctl import ThreadpoolController
 from ..exceptions import OutOfTime
 
 UNLIMITED = 2**62
+#: Estimators refuse a time limit of 0, so one that is passed on is at least this, in seconds.
+SHORTEST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ class Budget:
     def seconds_left(self) -> float:
         """Seconds until the deadline: never negative, and infinite without a deadline."""
         return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def time_limit(self) -> float:
+        """The seconds left, as a time limit for another estimator."""
+        return max(SHORTEST, self.seconds_left)
 
     @property
     def is_late(self) -> bool:

@@ -121,8 +121,7 @@ class ConvergenceDisplay:
             Seconds per solver; None uses the limit of the estimator.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights, as for `VotedKernelClassifier.fit`.
-        kind, ax, line_kw
-            As for `plot`.
+        kind, ax, line_kw : as for `plot`
 
         Returns
         -------
@@ -130,12 +129,7 @@ class ConvergenceDisplay:
         """
         import_pyplot(f"{cls.__name__}.from_estimator")
         check_kind(kind)
-        if not isinstance(last_step(estimator), VotedKernelClassifier):
-            raise TypeError(
-                f"{cls.__name__}.from_estimator needs a VotedKernelClassifier, or a pipeline that "
-                f"ends in one, got {describe(estimator)}; instead of a search, pass a classifier "
-                "with the parameters it chose."
-            )
+        require_classifier(estimator, f"{cls.__name__}.from_estimator")
         check_solvers(solvers)
         for steps in earlier_steps(estimator):
             X = clone(steps).fit_transform(X, y)
@@ -239,3 +233,13 @@ def check_kind(kind: str) -> None:
     """Raise for an unknown kind of plot."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
+
+
+def require_classifier(estimator: Any, caller: str) -> None:
+    """Raise unless an estimator is a classifier with one solver, or a pipeline that ends in one."""
+    if not isinstance(last_step(estimator), VotedKernelClassifier):
+        raise TypeError(
+            f"{caller} needs a VotedKernelClassifier, or a pipeline that ends in one, got "
+            f"{describe(estimator)}; instead of a search, pass a classifier with the parameters it "
+            "chose."
+        )

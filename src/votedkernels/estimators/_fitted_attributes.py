@@ -37,7 +37,7 @@ ATTRIBUTE_OF = {
 PENALTIES = ("complexity_penalty_", "l1_penalty_")
 PER_KERNEL = ("complexities_", "complexity_errors_", "penalties_", "kernel_mass_")
 PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
-PROBABILITY = ("probability_scale_",)
+PROBABILITY_SCALE = "probability_scale_"
 TOTALS = ("objective_", "dual_bound_", "dual_gap_")
 
 #: The parameters that can limit a fit, by the stop reason they cause.

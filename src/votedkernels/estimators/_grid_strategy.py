@@ -14,21 +14,20 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 
+from .._system.budget import SHORTEST
 from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
 from ..kernels.base import FloatArray
 from ..preparation.training import effective_rows
 from ..solvers.grid import walk_outwards
 from ._cv_results import best_candidate, tabulate_candidates
+from ._fitted_attributes import PROBABILITY_SCALE
 from ._fold_scores import FoldResult, Schedule, score_fold
 from ._ongoing_fit import FitAttempt, fitted_attributes
 from ._probabilities import fit_scale, votes_for_all
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
 from .classifier import VotedKernelClassifier
-
-#: Time limit of the last fit, in seconds, if no time is left: enough for it to raise its error.
-SHORTEST = 1e-3
 
 
 class GridStrategy:
@@ -169,7 +168,7 @@ class GridStrategy:
         alive = np.flatnonzero(weights)
         decisions, codes = np.concatenate(votes)[alive], data.codes[held_out][alive]
         m = effective_rows(data.row_weights)
-        return {"probability_scale_": fit_scale(decisions, codes, weights[alive], m)}
+        return {PROBABILITY_SCALE: fit_scale(decisions, codes, weights[alive], m)}
 
     def refit(
         self, chosen: VotedKernelClassifier, params: dict[str, Any], attempt: FitAttempt

@@ -24,8 +24,6 @@ from ._probabilities import fit_scale
 FOLDS = 5
 #: Relative gap of the votes in folds, unless ``tol`` is larger.
 TOL = 1e-3
-#: Time limit of a fold, in seconds, if no time is left: enough for it to raise its error.
-SHORTEST = 1e-3
 
 
 def scale_of_classifier(
@@ -80,7 +78,7 @@ def model_of_fold(estimator: Any, training: Training, budget: Budget) -> Any:
     if continuous_family(training.columns.families) is None and training.allowed is None:
         changes["complexity"] = training.complexities
     if estimator.time_limit is not None:
-        changes["time_limit"] = max(SHORTEST, budget.seconds_left)
+        changes["time_limit"] = budget.time_limit
     return type(estimator)(**estimator.get_params(deep=False) | changes)
 
 

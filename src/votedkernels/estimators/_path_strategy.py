@@ -20,6 +20,7 @@ from ..kernels import Gaussian
 from ..kernels.base import FloatArray, IntArray
 from ..kernels.stacked_columns import stack_columns
 from ..preparation.training import Training
+from ._fitted_attributes import PROBABILITY_SCALE
 from ._path_model import describe_committee
 from ._path_search import Fold, Level, Member, PathSearch, choose_committee, refit
 from ._probabilities import fit_scale
@@ -30,8 +31,6 @@ from ._search_data import Alternative, SearchData
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Settings are compared on at most this many distinct rows; the model is fitted on all rows.
 SEARCH_ROWS = 2000
-#: Time limit of the last fit, in seconds, if no time is left: enough for it to raise its error.
-SHORTEST = 1e-3
 #: The part of a time limit that a plain vote may use if there is to be a search after it.
 INSURANCE_SHARE = 0.3
 #: The share of a time limit that the search may use; the rest is for the last fit.
@@ -70,7 +69,7 @@ class Searched:
         votes = [self.levels[member.level].decisions[member.place] for member in committee]
         mean = np.asarray(np.mean(votes, axis=0, dtype=np.float64))
         scale = fit_scale(mean, self.codes, self.weights, self.training.m)
-        return {"probability_scale_": scale}
+        return {PROBABILITY_SCALE: scale}
 
 
 class PathStrategy:
@@ -120,7 +119,7 @@ class PathStrategy:
     def _insure(self) -> bool:
         """Fit a plain vote first, in case the search fails; return whether to search."""
         model: Any = clone(self.plain)
-        model.set_params(time_limit=max(SHORTEST, self.budget.seconds_left))
+        model.set_params(time_limit=self.budget.time_limit)
         data = self.data
         try:
             with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from ..guarantees.theorems import GeneralizationBound
 from ..kernels.base import FloatArray
 from ..preparation.validation import validate_rows
 from ..problem import Vote
-from ._fitted_attributes import has_vote, vote_of
+from ._fitted_attributes import PROBABILITY_SCALE, has_vote, vote_of
 from ._probabilities import log_probabilities, probabilities
 from .explanation import Explanation, explain_votes
 from .summary import ModelSummary, summarise
@@ -164,12 +164,12 @@ class VoteMixin(FittedVoteMixin, ClassifierMixin):
         return decisions[:, None] if decisions.ndim == 1 else decisions
 
     def _scale(self) -> float:
-        if not hasattr(self, "probability_scale_"):
+        if not hasattr(self, PROBABILITY_SCALE):
             raise NotFittedError(
                 f"this {type(self).__name__} has no probabilities, because its fit was stopped "
                 "before they were fitted; fit it again with a larger time_limit."
             )
-        return float(self.probability_scale_)
+        return float(getattr(self, PROBABILITY_SCALE))
 
     def generalization_bound(
         self,

@@ -9,6 +9,7 @@ from .._system.budget import Budget, single_blas_thread
 from ..kernels.families import NamedFamiliesMixin
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
+from ._fitted_attributes import PROBABILITY_SCALE
 from ._held_out_votes import scale_of_classifier
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import FitAttempt, OngoingFit
@@ -227,7 +228,7 @@ class VotedKernelClassifier(
         return self
 
     def _offers_probabilities(self) -> bool:
-        return bool(self.probability) or hasattr(self, "probability_scale_")
+        return bool(self.probability) or hasattr(self, PROBABILITY_SCALE)
 
     def _fit_probabilities(
         self, attempt: FitAttempt, training: Training, X: Any, sample_weight: Any, budget: Budget
@@ -238,4 +239,4 @@ class VotedKernelClassifier(
         except KeyboardInterrupt:
             attempt.keep({})
             raise
-        attempt.publish({"probability_scale_": scale})
+        attempt.publish({PROBABILITY_SCALE: scale})

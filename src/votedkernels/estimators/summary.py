@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ._fitted_attributes import PROBABILITY_SCALE
+
 #: Up to this many classes are listed by name.
 MOST_CLASSES = 8
 HEADINGS = ("kernel", "share", "terms", "penalty")
@@ -86,7 +88,7 @@ def summarise(model: Any, X: Any = None, y: Any = None) -> ModelSummary:
             errors = np.abs(np.asarray(model.predict(X)) - np.asarray(y))
             facts["mean absolute error on given rows"] = f"{errors.mean():.4g}"
         return ModelSummary(facts, kernels_that_vote(model))
-    facts["probabilities"] = "yes" if hasattr(model, "probability_scale_") else "no"
+    facts["probabilities"] = "yes" if hasattr(model, PROBABILITY_SCALE) else "no"
     if X is not None:
         wrong = np.asarray(model.predict(X)) != np.asarray(y)
         facts["error on given rows"] = f"{wrong.mean():.4f} ({wrong.sum()} of {len(wrong)})"

@@ -27,7 +27,7 @@ from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.path import as_path, solve_grids, vote_of_path
 from ..kernels import Gaussian, Polynomial
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.local_columns import has_numba
+from ..kernels.columns import has_numba
 from ..preparation.training import Training
 from .outcomes import Outcomes
 from .protocol import Split

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -20,6 +21,9 @@ from .design import Design, LocalDesign
 
 if TYPE_CHECKING:
     from .local_columns import LocalColumns
+
+#: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
+FUSED_WORK = 5 * 10**8
 
 
 class Columns(ABC):
@@ -224,3 +228,18 @@ def blocks(n: int, size: int) -> Iterator[slice]:
     """Yield slices that divide range(n) into parts of the given size."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+@cache
+def has_numba() -> bool:
+    """Whether numba can be imported. Importing is slow, so call this only if there is much work."""
+    try:
+        from . import _fused  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def pays_to_compile(n_values: int) -> bool:
+    """Whether computing ``n_values`` kernel values is worth loading compiled loops."""
+    return n_values >= FUSED_WORK and has_numba()

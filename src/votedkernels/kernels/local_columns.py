@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
-from functools import cache
 from typing import TypeVar
 
 import numpy as np
 
 from .._system.budget import Budget
 from .base import FloatArray, IntArray, KernelFamily, Rows, count_rows, take_rows
-from .columns import Columns, blocks
+from .columns import Columns, blocks, has_numba
 from .families import are_precomputed
 
 Result = TypeVar("Result")
@@ -35,8 +34,6 @@ DEFAULT_MEMORY = 2**30
 BASES = 4
 #: The largest number of kernel values to compute between two checks of a deadline.
 VALUES_AT_ONCE = 2**25
-#: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
-FUSED_WORK = 5 * 10**8
 
 
 class LocalColumns(Columns):
@@ -396,18 +393,3 @@ class LocalColumns(Columns):
 def evenly(total: int, n: int) -> IntArray:
     """Return up to n indices below ``total``, at equal distances."""
     return np.linspace(0, total - 1, min(n, total)).round().astype(np.intp)
-
-
-@cache
-def has_numba() -> bool:
-    """Whether numba can be imported. Importing is slow, so call this only if there is much work."""
-    try:
-        from . import _fused  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def pays_to_compile(n_values: int) -> bool:
-    """Whether computing ``n_values`` kernel values is worth loading compiled loops."""
-    return n_values >= FUSED_WORK and has_numba()

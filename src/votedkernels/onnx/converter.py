@@ -17,7 +17,7 @@ from onnx import TensorProto
 from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType
 
-from ..estimators._fitted_attributes import vote_of
+from ..estimators._fitted_attributes import PROBABILITY_SCALE, vote_of
 from ..exceptions import ExportError
 from ..problem import Vote
 from .checks import CLASSIFIERS, OLDEST_OPSET, OUTPUTS, check_classifier, check_opset
@@ -32,9 +32,6 @@ OPTIONS = {
     "probabilities": [True, False],
     "zipmap": [True, False, "columns"],
 }
-
-#: The attribute of models that have probabilities.
-SCALE = "probability_scale_"
 
 
 def register() -> None:
@@ -64,7 +61,7 @@ def declare_outputs(scope: Any, model: Any, inputs: Any, **_parsers: Any) -> Any
     operator.is_declared_by_us = True
     _, label_type = tensor_of(model.classes_)
     operator.outputs.append(scope.declare_local_variable(OUTPUTS[0], label_type()))
-    wanted = [options["scores"], options["probabilities"] and hasattr(model, SCALE)]
+    wanted = [options["scores"], options["probabilities"] and hasattr(model, PROBABILITY_SCALE)]
     operator.kinds = [
         name for name, is_wanted in zip(OUTPUTS[1:], wanted, strict=True) if is_wanted
     ]
@@ -135,7 +132,9 @@ def _add_scores(graph: Graph, X: str, vote: Vote) -> str:
 
 def _add_probabilities(graph: Graph, scores: str, model: Any, into: str) -> None:
     """Add the probabilities of all classes."""
-    scaled = graph.node("Mul", scores, graph.constant(np.float64(getattr(model, SCALE))))
+    scaled = graph.node(
+        "Mul", scores, graph.constant(np.float64(getattr(model, PROBABILITY_SCALE)))
+    )
     if len(model.classes_) > 2:
         graph.node("Softmax", scaled, into=into, axis=1)
         return

@@ -38,10 +38,8 @@ def to_onnx(
         pipeline must end in one of the two classifiers, and skl2onnx must support its other steps.
     input_name : str, default="X"
         The name of the input.
-    scores : bool, default=True
-        Whether ``scores`` is an output, in addition to ``label``.
-    probabilities : bool, default=True
-        Whether ``probabilities`` is an output, if the model has them.
+    scores, probabilities : bool, default=True
+        Whether these are outputs, in addition to ``label``, if the model has them.
     target_opset : int or dict, default=None
         The version of the ONNX operators, 13 or more; None is the newest that skl2onnx supports.
         Older runtimes need older versions.
@@ -49,8 +47,7 @@ def to_onnx(
     Returns
     -------
     onnx.ModelProto
-        ``onnx.save(result, path)`` writes it to a file. If the model has feature names, they are
-        in the metadata as JSON, under ``feature_names``.
+        Save it with ``onnx.save``. Feature names are in its metadata, ``feature_names``, as JSON.
 
     Raises
     ------
@@ -62,8 +59,7 @@ def to_onnx(
     >>> from votedkernels import VotedKernelClassifier
     >>> from votedkernels.datasets import make_waveform
     >>> from votedkernels.onnx import to_onnx
-    >>> X, y = make_waveform(60, random_state=0)
-    >>> model = VotedKernelClassifier(l1_penalty=0.1).fit(X, y)
+    >>> model = VotedKernelClassifier(l1_penalty=0.1).fit(*make_waveform(60, random_state=0))
     >>> [output.name for output in to_onnx(model).graph.output]
     ['label', 'scores']
     """

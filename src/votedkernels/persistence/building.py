@@ -13,7 +13,7 @@ from ..estimators._fitted_attributes import (
     PENALTIES,
     PER_KERNEL,
     PER_PROBLEM,
-    PROBABILITY,
+    PROBABILITY_SCALE,
     TOTALS,
     attributes_of,
 )
@@ -184,10 +184,11 @@ def _read_numbers(header: Record) -> dict[str, Any]:
         **{key: np.array([member.number(key) for member in members]) for key in PER_KERNEL},
         **{key: np.array([problem.number(key) for problem in problems]) for key in PER_PROBLEM},
         **{key: totals.number(key) for key in TOTALS},
-        **{key: totals.positive(key) for key in PROBABILITY if key in totals.value},
         "n_iter_": header.count("n_iter"),
         "stop_reason_": header.text("stop_reason"),
     }
+    if PROBABILITY_SCALE in totals.value:
+        numbers[PROBABILITY_SCALE] = totals.positive(PROBABILITY_SCALE)
     if not header.is_none("n_kernels_tried"):
         numbers["n_kernels_tried_"] = header.count("n_kernels_tried", at_least=1)
     return numbers

@@ -17,7 +17,7 @@ from ..estimators._fitted_attributes import (
     PENALTIES,
     PER_KERNEL,
     PER_PROBLEM,
-    PROBABILITY,
+    PROBABILITY_SCALE,
     TOTALS,
     vote_of,
 )
@@ -97,8 +97,8 @@ def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
         ],
         "totals": {
             key: number_to_json(getattr(model, key))
-            for key in (*TOTALS, *PENALTIES, *PROBABILITY)
-            if hasattr(model, key) or key not in PROBABILITY
+            for key in (*TOTALS, *PENALTIES, PROBABILITY_SCALE)
+            if hasattr(model, key) or key != PROBABILITY_SCALE
         },
         "n_iter": int(model.n_iter_),
         "stop_reason": model.stop_reason_,

@@ -22,8 +22,8 @@ from ..complexity import admitted_columns, measure_with_errors
 from ..exceptions import OutOfTime
 from ..kernels import Columns, LocalColumns, clone_families, continuous_family
 from ..kernels.base import FloatArray, IntArray, is_dask
+from ..kernels.columns import pays_to_compile
 from ..kernels.definiteness import check_definite
-from ..kernels.local_columns import pays_to_compile
 from ..problem import Centers, Continuum, Problem
 from ..problem.losses import Hinge, Hinges
 from .local import place_locally
