@@ -21,10 +21,9 @@ def describe_committee(
     sample: PathSample,
     members: Sequence[RelaxedVotes],
     settings: Sequence[dict[str, Any]],
-    penalty: float,
 ) -> dict[str, Any]:
-    """Return the fitted attributes of a committee whose l1 votes have this ``penalty``."""
-    problems = training.problems(penalty, 0.0)
+    """Return the fitted attributes of a committee, with the l1 votes of the sample."""
+    problems = training.problems(sample.penalty, 0.0)
     selected = describe_solutions(training, problems, sample.solutions)
     terms, intercepts = mean_vote(members, training.columns.n_centers)
     vote = published_vote(training, terms, intercepts)

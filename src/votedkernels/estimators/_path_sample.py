@@ -105,6 +105,8 @@ class PathSample:
         self.solutions: list[Solution] = []
         #: The chosen centres, as indices into ``centers``.
         self.chosen = np.zeros(0, np.intp)
+        #: The penalty of the last level of the l1 path.
+        self.penalty = np.inf
 
     def first_entry(self) -> float:
         """Return the level above which no column has a weight."""
@@ -133,7 +135,7 @@ class PathSample:
             raise KeyboardInterrupt from None
         if any(solution.stop_reason == "time-limit" for solution in solutions):
             raise OutOfTime
-        self.solutions = solutions
+        self.solutions, self.penalty = solutions, level
         used = [solution.terms.centers for solution in self.solutions]
         self.chosen = np.unique(np.concatenate(used)).astype(np.intp)
 

@@ -40,6 +40,8 @@ LEAST_LOSS = 0.03
 #: Rows stop joining when the centres exceed this share of the rows, or reach this number.
 MOST_CENTERS = 0.5
 CENTERS_AT_ALL = 1500
+#: After a search on some of the rows, the l1 path of all rows ends at this number of centres.
+CENTERS_ON_PATH = 150
 #: How many of the best kernels are still fitted while rows join.
 KERNELS_WHILE_GROWING = 4
 #: With more than two classes, each has a problem of its own, so fitting takes a long time. The path
@@ -296,23 +298,37 @@ def refit(
 ) -> tuple[PathSample, list[RelaxedVotes]]:
     """Go down a path with all rows; return the sample at its end and the votes of a committee.
 
-    Penalties are multiplied by ``factor``, which corrects for a search on fewer rows.
+    Penalties are multiplied by ``factor``, which corrects for a search on fewer rows. After such a
+    search, the l1 path begins where the first member needs it and ends at `CENTERS_ON_PATH`; from
+    there on, rows join instead: with many rows, small penalties would take hours.
     """
     sample = PathSample(training, training.w, TOL)
-    levels = levels[: max(member.level for member in committee) + 1]
+    needed = [member.level for member in committee]
+    last, start, end = max(needed), 0, path_end(levels)
+    if factor < 1:
+        end = path_end(levels, CENTERS_ON_PATH)
+        start = min(*needed, end)
     votes: dict[Member, RelaxedVotes] = {}
-    for number, level in enumerate(levels):
-        last_on_path = number + 1 == len(levels) or levels[number + 1].grown_by is not None
-        if level.grown_by is None:
-            sample.follow_path(factor * level.penalty, budget, tol if last_on_path else None)
+    for number in range(start, last + 1):
+        level = levels[number]
+        if number <= end:
+            ends = number in (end, last)
+            sample.follow_path(factor * level.penalty, budget, tol if ends else None)
         else:
             budget.check_time()
-            sample.grow(level.grown_by)
+            sample.grow(level.grown_by or levels[number - 1].settings[0])
         for member in (m for m in committee if m.level == number):
             setting = level.settings[member.place]
             rhos = [rho for rho in RHOS if rho >= setting.rho]
             votes[member] = sample.relax(setting.kernel, rhos, tol)[-1]
     return sample, [votes[member] for member in committee]
+
+
+def path_end(levels: Sequence[Level], most_centers: float = math.inf) -> int:
+    """Return the last level of the l1 path with at most so many centres, or else the first."""
+    on_path = [n for n, level in enumerate(levels) if level.grown_by is None]
+    few = [n for n in on_path if levels[n].n_support.mean() <= most_centers]
+    return max(few, default=0)
 
 
 def choose_committee(levels: list[Level], prefer: str, n_members: int) -> list[Member]:

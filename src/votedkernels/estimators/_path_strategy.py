@@ -249,9 +249,9 @@ class PathStrategy:
             {"level": m.level, "kernel": names[setting.kernel], "relaxation": setting.rho}
             for m, setting in ((m, found.levels[m.level].settings[m.place]) for m in committee)
         ]
-        penalty = found.penalty_of(committee)
-        described = describe_committee(found.training, sample, members, settings, penalty)
-        return described | found.probabilities(committee)
+        described = describe_committee(found.training, sample, members, settings)
+        penalty = {"complexity_penalty_": sample.penalty}
+        return described | penalty | found.probabilities(committee)
 
     def fit_plain(self) -> Any:
         """Return a fitted estimator without a search, for use if the search completed no level."""

@@ -28,6 +28,8 @@ FEWEST_CANDIDATES = 1024
 CANDIDATE_ROUNDS = 20
 SMALLEST_SUBSAMPLE = 100
 SUBSAMPLE_TOL = 1e-3
+#: With more rows, a path also starts from a subsample.
+MANY_ROWS = 4000
 #: If neither bound improves for this many rounds, double precision is exhausted.
 ROUNDS_WITHOUT_GAIN = 20
 GAIN = 1e-6
@@ -73,14 +75,14 @@ def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None
     problem.budget.check_time()
     rounding = rounding_to_penalty(problem)
     u = problem.empty_dual()
+    is_new = master is None
     if master is None:
         master = Master(problem)
-        if start is None:
-            start = _start_from_subsample(problem)
-    else:
-        master.go_on_with(problem)
-        if len(master.kernels):
-            u = improve(master, best)
+    master.go_on_with(problem)
+    if len(master.kernels):
+        u = improve(master, best)
+    elif start is None and (is_new or problem.n_rows > MANY_ROWS):
+        start = _start_from_subsample(problem)
     if start is not None and len(start.kernels):
         master.start_from(rounds.offer_start(start))
         master.add_heaviest(start)
