@@ -18,6 +18,7 @@ from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
 from ..solvers.grid import walk_outwards
+from ._progress import GridWatch
 from ._voting import classes_of
 from .path import as_path, solve_grids, vote_of_path
 
@@ -104,11 +105,13 @@ def score_fold(
     score_params: dict[str, Any],
     schedule: Schedule | None,
     number: int,
+    on_point: GridWatch | None = None,
 ) -> FoldResult:
     """Solve the grid on the training rows of a split and score it on its test rows.
 
     ``number`` is the index of this fold in the schedule. With a schedule, the grid is solved from
-    the usual penalties outwards, as far as time allows.
+    the usual penalties outwards, as far as time allows. ``on_point`` is called after each pair of
+    penalties and one-vs-rest problem.
     """
     started = time.perf_counter()
     deadline = math.inf if schedule is None else schedule.end_of_fold(number)
@@ -121,7 +124,7 @@ def score_fold(
     with single_blas_thread():
         budget = Budget(deadline)
         training = Training.prepare(estimator, X_train, y_train, weights, budget=budget)
-        grids = solve_grids(training, lambdas, betas, estimator, order=order)
+        grids = solve_grids(training, lambdas, betas, estimator, order=order, on_point=on_point)
         path = as_path(training, grids, lambdas, betas)
         decisions = decide(estimator, path, X_test)
     metadata = {name: _subset(value, test, X) for name, value in score_params.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 
 from .._system.budget import SHORTEST
+from .._system.progress_display import in_words
 from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
 from ..kernels.base import FloatArray
@@ -25,7 +27,7 @@ from ._fitted_attributes import PROBABILITY_SCALE
 from ._fold_scores import FoldResult, Schedule, score_fold
 from ._ongoing_fit import FitAttempt, fitted_attributes
 from ._probabilities import fit_scale, votes_for_all
-from ._progress import FitProgress
+from ._progress import FitProgress, GridWatch, score_name
 from ._search_data import Alternative, SearchData
 from .classifier import VotedKernelClassifier
 
@@ -67,7 +69,7 @@ class GridStrategy:
         jobs = (
             delayed(score_fold)(
                 estimator, data.X, data.labels, data.sample_weight, split, *self.grid, scorer,
-                data.score_params, self.schedule, number,
+                data.score_params, self.schedule, number, self._watch(progress, number),
             )
             for number, ((_, estimator), split) in enumerate(
                 product(self.alternatives, data.splits)
@@ -83,7 +85,29 @@ class GridStrategy:
             progress.begin_problem(f"fold {len(folds)}", lambda _: {})
             folds.append(fold)
             progress.end_problem()
+            if progress.display is not None:
+                progress.display.step(self._describe(folds, progress.display.seconds))
+        if progress.display is not None:
+            progress.display.detail("fitting the chosen model on all rows")
         return folds
+
+    def _watch(self, progress: FitProgress, number: int) -> GridWatch | None:
+        """Return what follows the points of a fold, if this process is to show them."""
+        if progress.display is None:
+            return None
+        n_classes = len(self.data.classes)
+        n_points = math.prod(map(len, self.grid)) * (1 if n_classes == 2 else n_classes)
+        return GridWatch(progress.display, n_points, f"fold {number + 1} of {self.n_folds}, ")
+
+    def _describe(self, folds: list[FoldResult], seconds: float) -> str:
+        """Return how far the search is: folds, the best mean score so far, the time left."""
+        text = f"fold {len(folds)} of {self.n_folds} done"
+        first = (len(folds) - 1) // self.n_splits * self.n_splits
+        means = np.mean([fold.scores for fold in folds[first:]], axis=0)
+        if np.isfinite(means).any():
+            text += f", best mean {score_name(self.search)} {np.nanmax(means):.4f}"
+        left = seconds / len(folds) * (self.n_folds - len(folds))
+        return text + (f", about {in_words(left)} left" if left else "")
 
     def results(self, folds: list[FoldResult]) -> dict[str, Any]:
         """Return ``cv_results_``."""

@@ -7,6 +7,7 @@ neither the order of the rows nor a weight in place of repeated rows changes the
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,15 @@ TOL = 1e-3
 
 
 def scale_of_classifier(
-    estimator: Any, training: Training, X: Any, sample_weight: Any, budget: Budget
+    estimator: Any,
+    training: Training,
+    X: Any,
+    sample_weight: Any,
+    budget: Budget,
+    *,
+    on_fold: Callable[[str], None] | None = None,
 ) -> float:
-    """Return the scale of the probabilities of a fitted classifier."""
+    """Return the scale of the probabilities of a fitted classifier; report each fold in words."""
     places, codes = training.places, training.codes
     if places is None:
         raise ValueError("probability=True does not work with Dask arrays; use probability=False.")
@@ -44,6 +51,8 @@ def scale_of_classifier(
     decisions = np.full((len(codes), training.n_problems), np.nan)
     n_folds = int(folds.max()) + 1
     for number in range(n_folds):
+        if on_fold is not None:
+            on_fold(f"probabilities, fold {number + 1} of {n_folds}")
         held_out = np.flatnonzero(folds == number)
         train = np.flatnonzero((places >= 0) & ~np.isin(places, held_out))
         model = model_of_fold(estimator, training, budget.share(n_folds - number))
@@ -71,6 +80,7 @@ def model_of_fold(estimator: Any, training: Training, budget: Budget) -> Any:
     penalties = training.penalties_of(estimator)
     changes = {
         "probability": False,
+        "verbose": 0,
         "complexity_penalty": penalties[0],
         "l1_penalty": penalties[1],
         "tol": max(TOL, estimator.tol),

@@ -122,6 +122,8 @@ class PathSearch:
         Whether to choose by this score instead of the criterion above.
     max_iter : int or None
         Maximum number of rounds for each l1 vote.
+    on_fold : callable or None
+        Called with the number of each fold before its votes of a level are fitted.
     """
 
     def __init__(
@@ -134,8 +136,11 @@ class PathSearch:
         by_score: bool = False,
         budget: Budget,
         max_iter: int | None = None,
+        on_fold: Callable[[int], None] | None = None,
     ) -> None:
-        self.training, self.folds = training, folds
+        self.training, self.folds, self.on_fold = training, folds, on_fold
+        #: At least this many levels are still to come, unless the path ends before.
+        self.least_levels = PATIENCE
         self.score, self.by_score, self.max_iter = score, by_score, max_iter
         self.weights = weights
         places = training.places
@@ -177,7 +182,9 @@ class PathSearch:
             started = time.perf_counter()
             penalty = self.top * 10.0 ** (-(number + 1) / LEVELS_PER_DECADE)
             try:
-                for sample in self.samples:
+                for fold, sample in enumerate(self.samples):
+                    if self.on_fold is not None:
+                        self.on_fold(fold)
                     if growing is None:
                         sample.follow_path(penalty, budget, max_iter=self.max_iter)
                         last_penalty = penalty
@@ -189,11 +196,12 @@ class PathSearch:
                 if best == np.inf:
                     raise
                 return
+            idle = 0 if level.criteria[0] < best else idle + 1
+            best = min(best, float(level.criteria[0]))
+            self.least_levels = PATIENCE - idle
             yield level
             budget = whole
             number += 1
-            idle = 0 if level.criteria[0] < best else idle + 1
-            best = min(best, float(level.criteria[0]))
             share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
             if self.many_classes:
                 kernels = best_kernels(level, KERNELS_OF_MANY_CLASSES)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._system.budget import Budget, single_blas_thread
+from .._system.progress_display import in_words
 from .._system.stack_level import user_stacklevel
 from ..complexity import StableRank
 from ..exceptions import FitLimitError, OutOfTime
@@ -24,8 +26,11 @@ from ._fitted_attributes import PROBABILITY_SCALE
 from ._path_model import describe_committee
 from ._path_search import Fold, Level, Member, PathSearch, choose_committee, refit
 from ._probabilities import fit_scale
-from ._progress import FitProgress
+from ._progress import FitProgress, score_name
 from ._search_data import Alternative, SearchData
+
+if TYPE_CHECKING:
+    from .._system.progress_display import ProgressDisplay
 
 #: The widths for ``kernels=None``, in units of 1 / (n_features * variance).
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -159,15 +164,39 @@ class PathStrategy:
                 budget=budget,
                 max_iter=self.search.max_iter,
             )
-            levels = []
+            levels: list[Level] = []
+            if progress.display is not None:
+                search.on_fold = self._shown_fold(progress.display, levels)
             for number, level in enumerate(search.levels(budget)):
                 progress.begin_problem(f"level {number}", lambda _: {})
                 levels.append(level)
+                if progress.display is not None:
+                    least = search.least_levels * level.seconds
+                    left = f", at least {in_words(least)} left" if least else ""
+                    progress.display.step(f"level {len(levels)} done{self._best_of(levels)}{left}")
                 if progress.end_problem():
                     break
         factor = math.sqrt(len(part.codes) / n_rows)
         codes, weights = search.codes[search.scored], search.weights[search.scored]
         return Searched(named, estimator, training, levels, codes, weights, factor)
+
+    def _shown_fold(self, display: ProgressDisplay, levels: list[Level]) -> Callable[[int], None]:
+        """Return a function that shows which fold is being fitted."""
+
+        def on_fold(fold: int) -> None:
+            where = f"level {len(levels) + 1}, fold {fold + 1} of {len(self.data.splits)}"
+            display.detail(where + self._best_of(levels))
+
+        return on_fold
+
+    def _best_of(self, levels: list[Level]) -> str:
+        """Return what the levels have found so far, to follow on something else."""
+        if not levels:
+            return ""
+        best = min(levels, key=lambda level: float(level.criteria[0]))
+        name, n_support = score_name(self.search), best.n_support.mean()
+        score = best.scores[0].mean()
+        return f", best {name} {score:.4f} with {n_support:.0f} support vectors"
 
     # -- results -----------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""Progress of a fit: in the log, and through scikit-learn's callbacks (1.9 or newer).
+"""Progress of a fit: on standard error, in the log, and through scikit-learn's callbacks (1.9).
 
 The callback interface is experimental, so everything that touches it is in this module. Without
-it, a fit runs in the same way, and only the log reports its progress.
+it, a fit runs in the same way, and only ``verbose`` and the log report its progress.
 
 Each problem and each round writes one debug message to the logger ``votedkernels``. Programs find
 the values in the attribute ``progress`` of the log record.
@@ -10,9 +10,10 @@ the values in the attribute ``progress`` of the log record.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -28,7 +29,16 @@ except ImportError:  # scikit-learn < 1.9
 
 from ..solvers import Round
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
+if TYPE_CHECKING:
+    from .._system.progress_display import ProgressDisplay
+
+__all__ = [
+    "CallbackSupportMixin",
+    "FitProgress",
+    "GridWatch",
+    "showing_progress",
+    "with_callbacks",
+]
 
 logger = logging.getLogger("votedkernels")
 
@@ -67,11 +77,51 @@ class Progress:
         logger.debug(message, *args, extra={"progress": self}, stacklevel=2)
 
 
+@contextmanager
+def showing_progress(estimator: Any, title: str | None = None) -> Iterator[ProgressDisplay | None]:
+    """Open the display of a fit, if ``verbose`` asks for one; yield None otherwise."""
+    if not estimator.verbose:
+        yield None
+        return
+    from .._system.progress_display import ProgressDisplay
+
+    with ProgressDisplay(title or type(estimator).__name__, estimator.verbose) as display:
+        yield display
+
+
+class GridWatch:
+    """Shows how far a grid is solved. A copy in another process shows nothing."""
+
+    def __init__(
+        self, display: ProgressDisplay | None = None, n_points: int = 0, where: str = ""
+    ) -> None:
+        self.display, self.n_points, self.where = display, n_points, where
+        self.n_done = 0
+
+    def __call__(self) -> None:
+        """Count one more point."""
+        self.n_done += 1
+        if self.display is not None:
+            self.display.detail(f"{self.where}{self.n_done} of {self.n_points} points solved")
+
+    def __reduce__(self) -> tuple[type[GridWatch], tuple[()]]:
+        return GridWatch, ()
+
+
 class FitProgress:
     """The tasks of one fit: one task per one-vs-rest problem, one subtask per round."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, n_problems: int) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        n_problems: int,
+        *,
+        display: ProgressDisplay | None = None,
+    ) -> None:
         self.estimator = estimator
+        self.display, self.n_problems = display, n_problems
         self.data = {"X": X, "y": y}
         self.context = None
         if hasattr(estimator, "_init_callback_context"):
@@ -95,7 +145,10 @@ class FitProgress:
         def on_round(state: Round) -> bool:
             best = state.solution
             facts = (name, state.n_iter, best.objective, best.dual_bound, len(best.terms.kernels))
-            Progress(*facts).log("%s, round %d: objective %.9g, dual bound %.9g, %d terms", *facts)
+            now = Progress(*facts)
+            now.log("%s, round %d: objective %.9g, dual bound %.9g, %d terms", *facts)
+            if self.display is not None:
+                self.display.detail(describe_round(now, self.n_problems))
             if task is None:
                 return False
             leaf = task.subcontext(task_name="round")
@@ -113,13 +166,55 @@ class FitProgress:
     def end_problem(self) -> bool:
         """Close the task of the problem; return True if a callback asks to stop."""
         Progress(self.name).log("%s: done", self.name)
+        if self.display is not None and self.n_problems > 1 and self.name.startswith("problem"):
+            self.display.step(f"{numbered(self.name, self.n_problems)} done")
         if self.task is None:
             return False
         return bool(self.task.call_on_fit_task_end(estimator=self.estimator, **self.data))
 
     def end(self) -> None:
-        """Close the task of the fit."""
+        """Close the task of the fit, and say what came of it."""
+        if self.display is not None:
+            self.display.finish(describe_outcome(self.estimator))
         if self.context is not None:
             self.context.call_on_fit_task_end(
                 estimator=self.estimator, reconstruction_attributes={}, **self.data
             )
+
+
+def numbered(name: str, total: int) -> str:
+    """Return a name that counts from 0 as people count.
+
+    >>> numbered("problem 0", 3)
+    'problem 1 of 3'
+    """
+    word, _, number = name.rpartition(" ")
+    return f"{word} {int(number) + 1} of {total}"
+
+
+def describe_round(now: Progress, n_problems: int) -> str:
+    """Return a round in words."""
+    where = "" if n_problems == 1 else f"{numbered(now.task, n_problems)}, "
+    return (
+        f"{where}round {now.n_iter}: objective {now.objective:.6g}, at most "
+        f"{now.relative_gap:.1g} of it above the optimum, {now.n_terms} terms"
+    )
+
+
+def describe_outcome(estimator: Any) -> str:
+    """Return what a fit has found, in a line."""
+    parts = []
+    if hasattr(estimator, "best_score_"):
+        parts.append(f"best {score_name(estimator)} {estimator.best_score_:.4f}")
+    if hasattr(estimator, "support_"):
+        parts.append(f"{len(estimator.support_)} support vectors")
+        gap = estimator.dual_gap_ / estimator.objective_ if estimator.objective_ else 0.0
+        parts.append(f"gap {gap:.1g} of the objective ({estimator.stop_reason_})")
+    return ", ".join(parts)
+
+
+def score_name(search: Any) -> str:
+    """Return what the score of a search is called."""
+    if search.scoring is None:
+        return str(search._score_name)
+    return search.scoring if isinstance(search.scoring, str) else "score"

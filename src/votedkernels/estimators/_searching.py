@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import product
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -22,13 +22,16 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import IntArray, count_rows
-from ..preparation.validation import check_parameters
+from ..preparation.validation import check_parameters, check_verbose
 from ._ongoing_fit import FitAttempt, fitted_attributes
 from ._path_search import MOST_LEVELS
 from ._path_strategy import PathStrategy
 from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
 from .path import refuse_continuum
+
+if TYPE_CHECKING:
+    from .._system.progress_display import ProgressDisplay
 
 #: Parameters that searches pass on to single fits unchanged.
 SHARED_PARAMETERS = (
@@ -56,6 +59,7 @@ class SearchMixin:
     prefer: str
     committee: int
     refit: bool
+    verbose: int
     cv_results_: dict[str, Any]
 
     def _check_choice(self) -> None:
@@ -64,6 +68,7 @@ class SearchMixin:
             raise ValueError(f"prefer must be 'best' or 'sparse', got {self.prefer!r}.")
         if not isinstance(self.committee, Integral) or self.committee < 1:
             raise ValueError(f"committee must be an integer >= 1, got {self.committee!r}.")
+        check_verbose(self.verbose)
 
     def _gather(
         self, X: Any, classes: Any, codes: IntArray, sample_weight: Any, routed: Bunch, default: Any
@@ -87,11 +92,13 @@ class SearchMixin:
         self.best_score_ = float(self.cv_results_["mean_test_score"][index])
         self.complexity_penalty_ = self.best_params_["complexity_penalty"]
 
-    def _fit_by_path(self, strategy: PathStrategy, attempt: FitAttempt) -> None:
+    def _fit_by_path(
+        self, strategy: PathStrategy, attempt: FitAttempt, display: ProgressDisplay | None
+    ) -> None:
         """Search down a path, and fit the committee of the best settings."""
         data = strategy.data
         n_levels = len(strategy.alternatives) * 2 * MOST_LEVELS
-        progress = FitProgress(self, data.X, data.labels, n_levels + 1)
+        progress = FitProgress(self, data.X, data.labels, n_levels + 1, display=display)
         strategy.run(progress)
         if not strategy.found:
             model = strategy.fit_plain()
@@ -112,6 +119,8 @@ class SearchMixin:
             self.n_kernels_tried_ = sum(f.training.columns.n_kernels for f in strategy.found)
             self._chosen = found.estimator
             if self.refit:
+                if display is not None:
+                    display.detail("fitting the chosen votes on all rows")
                 attempt.publish(strategy.refit(found, committee))
         progress.end()
 

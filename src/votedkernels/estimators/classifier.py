@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from ._fitted_attributes import PROBABILITY_SCALE
 from ._held_out_votes import scale_of_classifier
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import FitAttempt, OngoingFit
-from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
 from ._voting import VoteMixin
 
 
@@ -91,6 +92,8 @@ class VotedKernelClassifier(
         Number of threads that evaluate kernels. None means 1. The model does not depend on it.
     random_state : int or RandomState, default=None
         Determines which rows are drawn if ``centers`` is an int.
+    verbose : int, default=0
+        0 prints nothing, 1 shows progress on standard error, 2 prints a line for each round.
 
     Attributes
     ----------
@@ -176,6 +179,7 @@ class VotedKernelClassifier(
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.kernels = kernels
         self.complexity_penalty = complexity_penalty
@@ -194,6 +198,7 @@ class VotedKernelClassifier(
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -215,14 +220,19 @@ class VotedKernelClassifier(
         """
         check_parameters(self)
         budget = Budget().for_seconds(self.time_limit)
-        with FitAttempt(self) as attempt, single_blas_thread():
+        with (
+            FitAttempt(self) as attempt,
+            single_blas_thread(),
+            showing_progress(self) as display,
+        ):
             # With probabilities, half of the time is for the folds.
             own = budget.share(2) if self.probability else budget
             training = Training.prepare(self, X, y, sample_weight, budget=own)
-            fit = OngoingFit(self, training, partial(FitProgress, self, X, y))
+            fit = OngoingFit(self, training, partial(FitProgress, self, X, y, display=display))
             fit.run(attempt)
             if self.probability:
-                self._fit_probabilities(attempt, training, X, sample_weight, budget)
+                on_fold = None if display is None else display.step
+                self._fit_probabilities(attempt, training, X, sample_weight, budget, on_fold)
             fit.progress.end()
             fit.warn()
         return self
@@ -231,11 +241,17 @@ class VotedKernelClassifier(
         return bool(self.probability) or hasattr(self, PROBABILITY_SCALE)
 
     def _fit_probabilities(
-        self, attempt: FitAttempt, training: Training, X: Any, sample_weight: Any, budget: Budget
+        self,
+        attempt: FitAttempt,
+        training: Training,
+        X: Any,
+        sample_weight: Any,
+        budget: Budget,
+        on_fold: Callable[[str], None] | None,
     ) -> None:
         """Fit the probabilities; after Ctrl-C, the vote stays."""
         try:
-            scale = scale_of_classifier(self, training, X, sample_weight, budget)
+            scale = scale_of_classifier(self, training, X, sample_weight, budget, on_fold=on_fold)
         except KeyboardInterrupt:
             attempt.keep({})
             raise

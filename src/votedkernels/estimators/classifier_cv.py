@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -24,10 +24,13 @@ from ._grid_strategy import GridStrategy
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import FitAttempt
 from ._path_strategy import PathStrategy
-from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
 from ._searching import SHARED_PARAMETERS, SearchMixin
 from ._voting import VoteMixin
 from .classifier import VotedKernelClassifier
+
+if TYPE_CHECKING:
+    from .._system.progress_display import ProgressDisplay
 
 
 class VotedKernelClassifierCV(
@@ -75,6 +78,8 @@ class VotedKernelClassifierCV(
     n_jobs : int, default=None
         With a grid, number of processes for the folds; otherwise, number of threads for evaluating
         kernels. None means 1.
+    verbose : int, default=0
+        0 prints nothing, 1 shows progress on standard error, 2 prints a line for each step.
 
     Attributes
     ----------
@@ -148,6 +153,7 @@ class VotedKernelClassifierCV(
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         # pylint: disable=duplicate-code  # scikit-learn reads parameters from the signature
         self.kernels = kernels
@@ -168,6 +174,7 @@ class VotedKernelClassifierCV(
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -191,7 +198,7 @@ class VotedKernelClassifierCV(
         alternatives = self._checked_alternatives()
         refuse_dask(X, "VotedKernelClassifierCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
-        with FitAttempt(self) as attempt:
+        with FitAttempt(self) as attempt, showing_progress(self) as display:
             X = validate_rows(self, X, families, reset=True)
             classes, codes = validate_labels(X, y)
             y = classes[codes]
@@ -203,18 +210,20 @@ class VotedKernelClassifierCV(
             default = StratifiedKFold(shuffle=True, random_state=0) if by_path else None
             data = self._gather(X, classes, codes, sample_weight, routed, default)
             if by_path:
-                self._fit_by_path(PathStrategy(self, alternatives, data), attempt)
+                self._fit_by_path(PathStrategy(self, alternatives, data), attempt, display)
             else:
                 strategy = GridStrategy(self, alternatives, data, grid, started)
-                self._fit_by_grid(strategy, attempt)
+                self._fit_by_grid(strategy, attempt, display)
             if not self.refit:
                 self.classes_ = classes
         return self
 
-    def _fit_by_grid(self, strategy: GridStrategy, attempt: FitAttempt) -> None:
+    def _fit_by_grid(
+        self, strategy: GridStrategy, attempt: FitAttempt, display: ProgressDisplay | None
+    ) -> None:
         """Search a grid of plain votes, and fit the best one."""
         data = strategy.data
-        progress = FitProgress(self, data.X, data.labels, strategy.n_folds + 1)
+        progress = FitProgress(self, data.X, data.labels, strategy.n_folds + 1, display=display)
         folds = strategy.run(progress)
         self.n_kernels_tried_ = strategy.n_kernels_tried(folds)
         self.cv_results_ = strategy.results(folds)

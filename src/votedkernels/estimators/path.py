@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..preparation.validation import check_parameters, check_penalties
 from ..problem import Vote
 from ..solvers.grid import DEFAULT_PENALTIES, Grid, solve_grid
 from ._fitted_attributes import published_constants
+from ._progress import GridWatch, showing_progress
 from .classifier import VotedKernelClassifier
 
 
@@ -41,7 +43,7 @@ def voted_kernel_path(
     sample_weight : array-like of shape (n_samples,), default=None
     **params
         Other parameters of `VotedKernelClassifier`: complexity, centers, fit_intercept,
-        class_weight, tol, max_iter, time_limit, memory_limit, n_jobs, random_state.
+        class_weight, tol, max_iter, time_limit, memory_limit, n_jobs, random_state, verbose.
 
     Returns
     -------
@@ -76,9 +78,13 @@ def voted_kernel_path(
     refuse_dask(X, "voted_kernel_path")
     lambdas = check_penalties(complexity_penalties, "complexity_penalties", DEFAULT_PENALTIES)
     betas = check_penalties(l1_penalties, "l1_penalties", DEFAULT_PENALTIES)
-    with single_blas_thread():
+    with single_blas_thread(), showing_progress(estimator, "voted_kernel_path") as display:
         training = Training.prepare(estimator, X, y, sample_weight, budget=budget)
-        grids = solve_grids(training, lambdas, betas, estimator)
+        n_points = training.n_problems * len(lambdas) * len(betas)
+        watch = GridWatch(display, n_points)
+        grids = solve_grids(training, lambdas, betas, estimator, on_point=watch)
+        if display is not None:
+            display.finish(f"{watch.n_done} of {n_points} points solved")
     return as_path(training, grids, lambdas, betas)
 
 
@@ -100,6 +106,7 @@ def solve_grids(
     *,
     pass_over_imprecise: bool = False,
     order: list[tuple[int, int]] | None = None,
+    on_point: Callable[[], None] | None = None,
 ) -> list[Grid]:
     """Solve the grid of each one-vs-rest problem in its share of the time."""
     training = training.for_pairs(len(lambdas) * len(betas))
@@ -115,6 +122,7 @@ def solve_grids(
                 max_iter=estimator.max_iter,
                 pass_over_imprecise=pass_over_imprecise,
                 order=order,
+                on_point=on_point,
             )
             for number, problem in enumerate(problems)
         ]

@@ -13,7 +13,7 @@ from ..preparation.training import Training
 from ..preparation.validation import check_parameters
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import FitAttempt, OngoingFit
-from ._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
 from ._voting import NumberVoteMixin
 
 
@@ -53,6 +53,8 @@ class VotedKernelRegressor(
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant b to f.
     tol, max_iter, time_limit, memory_limit, n_jobs, random_state : as for `VotedKernelClassifier`
+    verbose : int, default=0
+        0 prints nothing, 1 shows progress on standard error, 2 prints a line for each round.
 
     Attributes
     ----------
@@ -130,6 +132,7 @@ class VotedKernelRegressor(
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         # pylint: disable=duplicate-code  # scikit-learn reads parameters from the signature
         self.kernels = kernels
@@ -150,6 +153,7 @@ class VotedKernelRegressor(
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -173,9 +177,13 @@ class VotedKernelRegressor(
         check_parameters(self)
         refuse_dask(X, "VotedKernelRegressor")
         budget = Budget().for_seconds(self.time_limit)
-        with FitAttempt(self) as attempt, single_blas_thread():
+        with (
+            FitAttempt(self) as attempt,
+            single_blas_thread(),
+            showing_progress(self) as display,
+        ):
             training = Training.prepare(self, X, y, sample_weight, budget=budget)
-            fit = OngoingFit(self, training, partial(FitProgress, self, X, y))
+            fit = OngoingFit(self, training, partial(FitProgress, self, X, y, display=display))
             fit.run(attempt)
             fit.progress.end()
             fit.warn()

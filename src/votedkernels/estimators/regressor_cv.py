@@ -14,7 +14,7 @@ from ..preparation.validation import validate_numbers, validate_rows, validate_w
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import FitAttempt
 from ._path_strategy import PathStrategy
-from ._progress import CallbackSupportMixin, with_callbacks
+from ._progress import CallbackSupportMixin, showing_progress, with_callbacks
 from ._searching import SHARED_PARAMETERS, SearchMixin
 from ._voting import NumberVoteMixin
 from .regressor import VotedKernelRegressor
@@ -57,6 +57,8 @@ class VotedKernelRegressorCV(
         leave time for the last fit. `FitLimitError` is raised if there is no time for any model.
     n_jobs : int, default=None
         Number of threads for evaluating kernels. None means 1.
+    verbose : int, default=0
+        0 prints nothing, 1 shows progress on standard error, 2 prints a line for each step.
 
     Attributes
     ----------
@@ -106,6 +108,7 @@ class VotedKernelRegressorCV(
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         # pylint: disable=duplicate-code  # scikit-learn reads parameters from the signature
         self.kernels = kernels
@@ -126,6 +129,7 @@ class VotedKernelRegressorCV(
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -147,7 +151,7 @@ class VotedKernelRegressorCV(
         alternatives = self._checked_alternatives()
         refuse_dask(X, "VotedKernelRegressorCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
-        with FitAttempt(self) as attempt:
+        with FitAttempt(self) as attempt, showing_progress(self) as display:
             X = validate_rows(self, X, families, reset=True)
             values, codes = validate_numbers(X, y)
             if sample_weight is not None:
@@ -155,7 +159,7 @@ class VotedKernelRegressorCV(
             routed = self._route(sample_weight, params)
             default = KFold(5, shuffle=True, random_state=0)
             data = self._gather(X, values, codes, sample_weight, routed, default)
-            self._fit_by_path(PathStrategy(self, alternatives, data), attempt)
+            self._fit_by_path(PathStrategy(self, alternatives, data), attempt, display)
         return self
 
     def _checked_alternatives(self) -> Any:

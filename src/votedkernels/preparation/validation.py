@@ -69,6 +69,15 @@ def check_parameters(estimator: Any) -> None:
     probability = getattr(estimator, "probability", False)
     if not isinstance(probability, bool | np.bool_):
         raise ValueError(f"probability must be True or False, got {probability!r}.")
+    check_verbose(getattr(estimator, "verbose", 0))
+
+
+def check_verbose(verbose: object) -> None:
+    """Raise unless it is an integer >= 0; True is 1."""
+    if not isinstance(verbose, Integral | np.bool_) or int(verbose) < 0:
+        raise ValueError(
+            f"verbose must be 0 (silent), 1 (progress) or 2 (each round), got {verbose!r}."
+        )
 
 
 def check_relaxation(relaxation: object) -> None:

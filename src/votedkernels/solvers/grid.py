@@ -7,7 +7,7 @@ gap, like a single fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,11 +60,12 @@ def solve_grid(
     max_iter: int | None = None,
     pass_over_imprecise: bool = False,
     order: Iterable[tuple[int, int]] | None = None,
+    on_point: Callable[[], None] | None = None,
 ) -> Grid:
     """Solve a problem for every pair of penalties.
 
     The penalties of ``problem`` itself are not used. By default, ``order`` is that of `walk`. Pairs
-    that the deadline leaves unsolved get the empty vote.
+    that the deadline leaves unsolved get the empty vote. ``on_point`` is called after each pair.
 
     If double precision fails at a pair, it also fails at smaller penalties, and takes much longer.
     ``pass_over_imprecise`` skips these and gives them the vote of that pair, without a bound.
@@ -91,6 +92,8 @@ def solve_grid(
             solutions[i, j] = solve_by_column_generation(
                 at_point, tol=tol, max_iter=max_iter, master=master
             )
+        if on_point is not None:
+            on_point()
     return _as_grid(problem, shape, solutions)
 
 
