@@ -31,6 +31,7 @@ from .kernels import (
     Spectrum,
 )
 from .persistence import ModelFileError, load_model, read_summary, save_model
+from .report import model_report
 
 __all__ = [
     "BoundDisplay",
@@ -61,6 +62,7 @@ __all__ = [
     "__version__",
     "choose_by_bound",
     "load_model",
+    "model_report",
     "read_summary",
     "save_model",
     "show_versions",

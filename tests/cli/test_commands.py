@@ -90,7 +90,7 @@ def test_the_table_of_commands_says_what_the_commands_say():
 
 def test_help_lists_the_commands_without_importing_them(call, monkeypatch):
     monkeypatch.setattr(group, "import_module", lambda name: pytest.fail(f"{name} was imported"))
-    for args in ((), ("--help",)):
+    for args in ((), ("--help",), ("-h",)):
         code, out, err = call(*args)
         assert (code, err) == (0, "")
         for name in COMMANDS:
@@ -111,9 +111,11 @@ def test_version(call):
     ("args", "words"),
     [
         (["nonsense"], "there is no command 'nonsense'; the commands are fit, predict"),
-        (["--nonsense"], "No such option"),
+        (["--nonsense"], "there is no option --nonsense; 'votedkernels -h' lists all options"),
         (["datasets", "iris"], "'iris' is not one of 'breastcancer'"),
-        (["datasets", "--nonsense"], "No such option"),
+        (["datasets", "--nonsense"], "'votedkernels datasets -h' lists all options"),
+        (["datasets", "--fecth"], "there is no option --fecth; did you mean '--fetch'?"),
+        (["predcit"], "there is no command 'predcit'; did you mean 'predict'?"),
         (["datasets", "--data-dir", "/no/such/folder"], "data_dir is '/no/such/folder'"),
         (["datasets", "--fetch", "ocr49"], "the ocr49 data are not on this machine"),
         (["datasets", "--fetch", "climate"], "could not download the climate data from http://127"),
@@ -167,7 +169,8 @@ def test_a_bug_keeps_its_traceback(failing, error):
 def test_an_interrupt_ends_with_130(call, failing):
     failing(KeyboardInterrupt())
     code, out, err = call("datasets")
-    assert (code, out, err.strip()) == (130, "", "")  # click ends the line that shows ^C
+    # click ends the line that shows ^C
+    assert (code, out, err.strip()) == (130, "", "votedkernels: stopped; nothing was written.")
 
 
 def run_python(code, **kwargs):

@@ -16,13 +16,19 @@ onnxruntime = pytest.importorskip("onnxruntime", reason=WHY)
 pytest.importorskip("skl2onnx", reason=WHY)
 
 
+def quick(args):
+    """Options that make a fit short, unless a test is about the search."""
+    is_fit = args[0] == "fit" and not {"--cv", "--no-cv", "-h", "--help"} & set(args)
+    return ("--no-cv", "--no-held-out") if is_fit else ()
+
+
 @pytest.fixture
 def call(capsys):
     """Return a function that runs a command and returns exit code, output and error output."""
 
     def run(*args):
         with pytest.raises(SystemExit) as ended:
-            main([str(arg) for arg in args])
+            main([*map(str, args), *quick(args)])
         printed = capsys.readouterr()
         return ended.value.code, printed.out, printed.err
 
@@ -122,7 +128,7 @@ def test_errors_are_told_in_one_line_and_leave_nothing(call, model, train, tmp_p
     before = files_in(tmp_path)
     content = model.read_bytes()
     for args, words in [
-        ((model, tmp_path), "is a folder"),
+        ((model, tmp_path), "is a directory"),
         ((model, tmp_path / "no" / "m.onnx"), "there is no folder"),
         ((model, model), "is the model file; give another path"),
         ((tmp_path / "none", graph), "No such file"),

@@ -19,13 +19,19 @@ from votedkernels.datasets import load_ionosphere
 HEADER = "id,a,b,class\n"
 
 
+def quick(args):
+    """Options that make a fit short, unless a test is about the search."""
+    is_fit = args[0] == "fit" and not {"--cv", "--no-cv", "-h", "--help"} & set(args)
+    return ("--no-cv", "--no-held-out") if is_fit else ()
+
+
 @pytest.fixture
 def call(capsysbinary):
     """Return a function that runs a command and returns exit code, output and error output."""
 
     def run(*args):
         with pytest.raises(SystemExit) as ended:
-            main([str(arg) for arg in args])
+            main([*map(str, args), *quick(args)])
         printed = capsysbinary.readouterr()
         return ended.value.code, printed.out.decode(), printed.err.decode()
 
@@ -146,7 +152,6 @@ def test_default_penalties_are_shown_by_their_word(call, train, tmp_path):
     assert re.search(r"complexity penalty +auto", out)
     assert re.search(r"l1 penalty +auto", out)
     assert re.search(r"l2 penalty +0", out)
-    assert call("fit", "--help")[1].count("[default: auto]") == 2
 
 
 def test_fit_can_choose_the_penalties(call, train, tmp_path):
@@ -156,8 +161,9 @@ def test_fit_can_choose_the_penalties(call, train, tmp_path):
     assert code == 0
     summary = read_summary(path)
     assert summary["classifier"] == "VotedKernelClassifierCV"
-    assert f"{summary['l1_penalty']:g}" in out
-    assert "accuracy in cross-validation" in out
+    score = re.search(r"accuracy (0\.\d+) ", out)[1]
+    error = re.search(r"cross-validated error +(0\.\d+)", out)[1]
+    assert float(score) + float(error) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_what_a_user_must_know_of_the_fit_is_told(call, train, tmp_path):
@@ -240,7 +246,7 @@ def test_probabilities_are_those_of_the_model(call, train, tmp_path, labels, opt
 def test_a_model_without_probabilities_says_how_to_get_them(call, model, train):
     code, printed, err = call("predict", model, train, "--probabilities")
     assert (code, printed) == (2, "")
-    assert "this model has no probabilities; fit it with --probabilities or --cv" in err
+    assert "has no probabilities; fit it without penalties, or with --probabilities" in err
 
 
 def test_pieces_of_any_size_give_the_same(call, model, train, monkeypatch):
@@ -284,23 +290,6 @@ def test_a_reader_that_has_seen_enough_is_no_error(model, train, tmp_path):
     errors = process.stderr.read().decode()
     assert errors == "note: 2 columns ignored: id, class\n"
     assert process.wait(60) == 0
-
-
-def test_the_rounds_are_shown():
-    class Status:
-        texts = ()
-
-        def update(self, text):
-            self.texts = (*self.texts, text)
-
-    status = Status()
-    fit = import_module("votedkernels.cli.fit")
-    X, y = load_ionosphere(return_X_y=True)
-    with fit.showing_rounds(status):
-        VotedKernelClassifier(l1_penalty=0.1).fit(X, y)
-    assert status.texts[0] == "fitting"
-    assert status.texts[1].startswith("fitting: problem 0, round 1, proved within ")
-    assert status.texts[-1] == "fitting: problem 0: done"
 
 
 def test_parquet_in_and_out(call, model, train, tmp_path, monkeypatch):
@@ -503,7 +492,7 @@ def test_bad_tables(call, model, tmp_path, name):
 @pytest.mark.parametrize(
     ("content", "args", "words"),
     [
-        (table(), ["--target", "klass"], "no column 'klass'; the columns are id, a, b, class"),
+        (table(), ["--target", "klass"], "no column 'klass'; did you mean 'class'? the columns"),
         (table(), ["--target", "class", "--drop", "nr"], "there is no column 'nr'"),
         (table(), ["--target", "class"], "line 2: 'row 0' in column id is not a finite number"),
         (table(labels=("no", "no")), ["--target", "class", "--drop", "id"], "all 60 rows belong"),
@@ -521,7 +510,11 @@ def test_bad_tables(call, model, tmp_path, name):
         (table(), ["--target", "class", "--drop", "id", "--kernels", "polynomial:5-1"], "5-1' is"),
         (table(), ["--target", "class", "--drop", "id", "--kernels", "gaussian:-1"], "positive"),
         (table(), ["--target", "class", "--cv", "--l1-penalty", "1"], "--cv chooses the penalties"),
-        (table(6), ["--target", "class", "--drop", "id", "--cv"], "--cv needs 5 of each"),
+        (
+            table(6),
+            ["--target", "class", "--drop", "id", "--cv"],
+            "needs 5 of each class; use --no-cv",
+        ),
         (
             table(),
             ["--target", "a", "--drop", "id", "--drop", "class"],
@@ -560,7 +553,7 @@ def test_bad_places(call, model, train, tmp_path):
     save_model(VotedKernelClassifier(kernel).fit(["a", "b"], [0, 1]), strings)
     before = files_in(tmp_path)
     for args, words in [
-        ((*fit, tmp_path), "is a folder"),
+        ((*fit, tmp_path), "is a directory"),
         ((*fit, tmp_path / "no" / "m"), "there is no folder"),
         (("fit", other, *fit[2:], tmp_path / "m2"), "unknown extension '.xlsx'"),
         (("fit", tmp_path / "x.csv", *fit[2:], tmp_path / "m2"), "No such file"),
@@ -569,7 +562,7 @@ def test_bad_places(call, model, train, tmp_path):
         (("predict", train, train), "not a model file"),
         (("predict", newer, train), "format version '9'"),
         (("predict", strings, train), "functions={'same': ...}"),
-        (("predict", model, tmp_path), "unknown extension ''"),
+        (("predict", model, tmp_path), "is a directory; give the path of a table"),
         (("predict", model, other), "unknown extension '.xlsx'"),
         (("predict", model, train, "--output", other), "unknown extension '.xlsx'"),
         (("predict", model, train, "--output", tmp_path / "n" / "o.csv"), "there is no folder"),
@@ -582,7 +575,7 @@ def test_bad_places(call, model, train, tmp_path):
         assert files_in(tmp_path) == before
     folder = tmp_path / "folder.csv"
     folder.mkdir()
-    assert_one_line(call("predict", model, folder), "Is a directory")
+    assert_one_line(call("predict", model, folder), "is a directory; give the path of a table")
     assert_one_line(call("predict", model, train, "--output", folder), "is a folder")
     assert files_in(tmp_path) == sorted([*before, "folder.csv"])
 
@@ -603,7 +596,8 @@ def test_an_interrupt_leaves_nothing(call, model, train, tmp_path, monkeypatch):
     before = files_in(tmp_path)
     monkeypatch.setattr(import_module("votedkernels.cli.predict"), "decide", interrupt)
     code, _, err = call("predict", model, train, "--output", tmp_path / "out.csv")
-    assert (code, "Traceback" in err) == (130, False)
+    assert code == 130
+    assert err.split("stopped; ")[1] == f"{tmp_path / 'out.csv'} was not written.\n"
     assert files_in(tmp_path) == before
 
 
@@ -614,7 +608,7 @@ def test_bad_parquet(call, model, tmp_path, train):
     for content, words in [
         (b"PAR1", "not a Parquet file"),
         ({"a": [1.0], "b": ["x"]}, "column b has type"),
-        ({"a": [1.0, None], "b": [1, 2]}, "row 2: column a is missing"),
+        ({"a": [1.0, None], "b": [1, 2]}, "row 2: column a is empty, and missing values"),
         ({"a": [1.0, np.inf], "b": [1, 2]}, "row 2: column a is not a finite number"),
         ({"a": [1.0]}, "there is no column 'b'"),
         ({"a": [], "b": []}, "there are no rows"),

@@ -14,6 +14,8 @@ from votedkernels import (
     Gaussian,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
+    VotedKernelRegressor,
+    VotedKernelRegressorCV,
     voted_kernel_path,
 )
 from votedkernels.datasets import make_waveform
@@ -124,8 +126,19 @@ def test_the_model_is_the_same(data, capfd):
     assert capfd.readouterr().err
 
 
+def test_regressors_tell_too(data, capfd):
+    X, _ = data
+    VotedKernelRegressor(Gaussian((1.0,)), verbose=1, tol=1e-3).fit(X, X[:, 0])
+    VotedKernelRegressorCV(Gaussian((1.0,)), cv=2, verbose=1, tol=1e-3).fit(X, X[:, 0])
+    lines = lines_of(capfd)
+    assert lines[0].startswith("VotedKernelRegressor, T: ")
+    assert "best negative mean absolute error -0." in lines[-1]
+
+
 @pytest.mark.parametrize("verbose", [-1, "yes", None, 0.5])
-@pytest.mark.parametrize("kind", [VotedKernelClassifier, VotedKernelClassifierCV])
+@pytest.mark.parametrize(
+    "kind", [VotedKernelClassifier, VotedKernelClassifierCV, VotedKernelRegressor]
+)
 def test_wrong_values_are_refused(data, kind, verbose):
     with pytest.raises(ValueError, match=r"verbose must be 0 \(silent\), 1"):
         kind(verbose=verbose).fit(*data)

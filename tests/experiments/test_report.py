@@ -376,7 +376,7 @@ def test_templates_are_part_of_the_package():
     import votedkernels.experiments as package
 
     folder = Path(package.__file__).parent / "templates"
-    assert {p.name for p in folder.iterdir()} == {"report.html.j2", "report.css"}
+    assert {p.name for p in folder.iterdir()} == {"report.html.j2"}
 
 
 def test_drawing_leaves_matplotlibs_settings_alone():

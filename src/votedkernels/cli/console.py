@@ -7,6 +7,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from votedkernels.estimators.summary import HEADINGS
+
 _WIDTH_OF_FILES = 240
 
 
@@ -38,4 +40,15 @@ def table_of_facts(facts: Mapping[str, object]) -> Table:
     table.add_column(overflow="fold")
     for name, value in facts.items():
         table.add_row(name, printable(value))
+    return table
+
+
+def table_of_kernels(kernels: Sequence[Sequence[str]]) -> Table:
+    """Return a table of the kernels that vote, as in the summary of a model."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column(HEADINGS[0], overflow="fold")
+    for heading in HEADINGS[1:]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in kernels:
+        table.add_row(*map(printable, row))
     return table

@@ -20,7 +20,7 @@ from votedkernels.datasets import CATALOGUE, DataFileError, DownloadError, load,
 )
 @click.option("--fetch", is_flag=True, help="Download missing data sets into your cache folder.")
 @click.option("--check", is_flag=True, help="Read each file that was found and check its content.")
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def datasets(names: Sequence[str], data_dir: Path | None, fetch: bool, check: bool) -> None:
     """List, download and check the data sets of the paper.
 
@@ -31,7 +31,10 @@ def datasets(names: Sequence[str], data_dir: Path | None, fetch: bool, check: bo
     # Without names, skip ocr49, which has no address; given by name, its error says what to do.
     fetched = names or [name for name, facts in CATALOGUE.items() if facts.address]
     shown = names or list(CATALOGUE)
-    failures = _fetch(fetched, data_dir) if fetch else []
+    try:
+        failures = _fetch(fetched, data_dir) if fetch else []
+    except KeyboardInterrupt:
+        raise click.Abort("data sets that had arrived are kept.") from None
     if check:
         failures += _check(shown, data_dir)
     output().print(_table(shown, data_dir))

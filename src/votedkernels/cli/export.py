@@ -23,7 +23,7 @@ from votedkernels.cli.places import check_output
     help="Version of the ONNX operators, 13 or newer; old runtimes need an older version.  "
     "[default: the newest that skl2onnx supports]",
 )
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def export(
     model: Path, onnx_path: Path, input_name: str, no_scores: bool, opset: int | None
 ) -> None:

@@ -1,41 +1,39 @@
 """``votedkernels fit``: fit a model to a table and save it."""
 
-import logging
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-from rich.markup import escape
-from rich.status import Status
-from rich.table import Table as Printed
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from votedkernels import VotedKernelClassifier, VotedKernelClassifierCV, save_model
-from votedkernels.cli.console import messages, output, printable, table_of_facts
+from votedkernels import (
+    VotedKernelClassifier,
+    VotedKernelClassifierCV,
+    model_report,
+    save_model,
+)
+from votedkernels.cli.console import messages, output, printable, table_of_facts, table_of_kernels
 from votedkernels.cli.kernel_options import HELP, families_of
-from votedkernels.cli.places import check_output
-from votedkernels.cli.tables import Piece, Table, check_names, missing, open_table
-from votedkernels.datasets import DataFileError
+from votedkernels.cli.models import classifier_of, rows_without_names
+from votedkernels.cli.places import check_model_path, check_output
+from votedkernels.cli.training_table import read_training
 from votedkernels.exceptions import FitLimitError
+from votedkernels.report.held_out import predict_held_out
 
 SCALERS = {
     "standard": StandardScaler,
     "range": lambda: MinMaxScaler((-1, 1)),
     "none": None,
 }
-Label = str | int | float
-DEFAULTS = VotedKernelClassifier().get_params()
-MANY = 20
-"""Up to this many distinct values are treated as classes, even in a small table."""
-MAX_LABEL = 1000
-"""The longest label in characters: NumPy gives each row as much memory as the longest takes."""
+FOLDS = 5
 
 
 @click.command()
@@ -60,23 +58,40 @@ MAX_LABEL = 1000
     "specs",
     multiple=True,
     metavar="KIND",
-    help=f"Kernels that may vote: {HELP}; repeatable.  [default: polynomial:1-3 and gaussian]",
+    help=f"Kernels that may vote: {HELP}; repeatable.  [default: gaussian; with given penalties or "
+    "--no-cv, also polynomial:1-3]",
 )
 @click.option(
     "--complexity-penalty",
     type=click.FloatRange(0),
-    help=f"Penalty on the complexity of the kernels.  [default: {DEFAULTS['complexity_penalty']}]",
+    help="Penalty on the complexity of the kernels, instead of a search.",
 )
 @click.option(
     "--l1-penalty",
     type=click.FloatRange(0),
-    help=f"Penalty on every weight.  [default: {DEFAULTS['l1_penalty']}]",
+    help="Penalty on every weight, instead of a search.",
 )
-@click.option("--cv", is_flag=True, help="Choose both penalties by five-fold cross-validation.")
+@click.option(
+    "--cv/--no-cv",
+    default=None,
+    help="Search for the best model by five-fold cross-validation, or take default penalties.  "
+    "[default: search, unless a penalty is given]",
+)
 @click.option(
     "--probabilities",
     is_flag=True,
-    help="Fit probabilities too, in five more fits; with --cv, they cost nothing and are included.",
+    help="Fit probabilities too, in five more fits; a search includes them at no cost.",
+)
+@click.option(
+    "--report",
+    "report_path",
+    type=click.Path(path_type=Path),
+    help="Page to write about the model and the data (.html); it takes five more fits.",
+)
+@click.option(
+    "--no-held-out",
+    is_flag=True,
+    help="Without a search, skip the five fits that measure the error on held-out rows.",
 )
 @click.option(
     "--drop", multiple=True, metavar="COLUMN", help="Column that is not a feature; repeatable."
@@ -103,9 +118,9 @@ MAX_LABEL = 1000
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number of threads, or of processes with --cv.",
+    help="Number of threads.",
 )
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def fit(
     data: Path,
     target: str,
@@ -114,8 +129,10 @@ def fit(
     specs: Sequence[str],
     complexity_penalty: float | None,
     l1_penalty: float | None,
-    cv: bool,
+    cv: bool | None,
     probabilities: bool,
+    report_path: Path | None,
+    no_held_out: bool,
     drop: Sequence[str],
     seed: int,
     time_limit: float | None,
@@ -126,145 +143,118 @@ def fit(
 
     DATA is a .csv or .parquet file, or - for CSV from standard input. It has one row per sample
     and named columns. Every column except --target and --drop is a feature and must be numeric.
+    The features are scaled to mean 0 and variance 1, and the model is chosen by cross-validation.
     """
-    if cv and (complexity_penalty is not None or l1_penalty is not None):
+    given = complexity_penalty is not None or l1_penalty is not None
+    if cv and given:
         raise click.UsageError("--cv chooses the penalties; drop the penalty options or drop --cv.")
-    check_output(model_path)
-    classifier = VotedKernelClassifierCV() if cv else VotedKernelClassifier()
-    classifier.set_params(
-        kernels=families_of(specs) if specs else None, time_limit=time_limit, n_jobs=jobs
-    )
-    if cv:
-        classifier.set_params(cv=StratifiedKFold(5, shuffle=True, random_state=seed))
-    else:
-        classifier.set_params(probability=probabilities)
-    if complexity_penalty is not None:
-        classifier.set_params(complexity_penalty=complexity_penalty)
-    if l1_penalty is not None:
-        classifier.set_params(l1_penalty=l1_penalty)
+    search = not given if cv is None else cv
+    check_model_path(model_path)
+    if report_path is not None:
+        check_output(report_path)
+    settings = {
+        "kernels": families_of(specs) if specs else None,
+        "complexity_penalty": complexity_penalty,
+        "l1_penalty": l1_penalty,
+        "probability": probabilities or None,
+        "time_limit": time_limit,
+        "n_jobs": jobs,
+    }
+    classifier = make_classifier(search, seed, settings)
     make_scaler = SCALERS[scaling]
     model = classifier if make_scaler is None else make_pipeline(make_scaler(), classifier)
-    with messages().status("reading the table") as status:
-        names, X, y = read_training(data, target, drop, folds=5 if cv else 1)
-        started = time.perf_counter()
-        with showing_rounds(status), telling_warnings():
-            try:
-                model.fit(X, y)
-            except (ValueError, FitLimitError) as error:
-                raise click.ClickException(f"{data}: {error}") from error
-        seconds = time.perf_counter() - started
+    with saying_what_is_kept(model_path):
+        with messages().status("reading the table"):
+            names, X, y = read_training(data, target, drop, folds=FOLDS if search else 1)
+        fitted = fit_model(model, data, names, X, y)
+        if not allow_empty and classifier.term_weights_.shape[1] == 0:
+            raise click.ClickException(
+                f"{data}: no kernel got a weight, so the model would predict the same class for "
+                "every row; it was not saved. Use smaller penalties or --cv, or save it with "
+                "--allow-empty."
+            )
+        save_model(model, model_path)
+    messages().print(f"Saved the model to {printable(model_path)}.", soft_wrap=True)
+    with saying_what_is_kept(report_path, saved=model_path):
+        held_out = None
+        if report_path is not None:
+            held_out = write_report(fitted, report_path, f"{data.name}: {target}")
+        elif not (search or no_held_out or time_limit):
+            held_out = error_on_held_out(fitted)
+    summary = describe_fit(fitted, held_out)
+    output().print(table_of_facts(summary.facts))
+    if summary.kernels:
+        output().print(table_of_kernels(summary.kernels))
+
+
+def make_classifier(search: bool, seed: int, settings: Mapping[str, Any]) -> Any:
+    """Return an unfitted classifier; settings that are None keep their defaults."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    verbose = int(messages().is_terminal)
+    if not search:
+        return VotedKernelClassifier(**given, verbose=verbose)
+    given.pop("probability", None)  # a search has them in any case
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    return VotedKernelClassifierCV(**given, cv=folds, verbose=verbose)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted model, its training rows, and the time that the fit took."""
+
+    model: Any
+    X: Any
+    y: Any
+    seconds: float
+
+
+def fit_model(model: Any, data: Path, names: Sequence[str], X: Any, y: Any) -> Fitted:
+    """Fit a model, and note the names of its features."""
+    classifier, started = classifier_of(model), time.perf_counter()
+    with telling_warnings():
+        try:
+            model.fit(X, y)
+        except (ValueError, FitLimitError) as error:
+            raise click.ClickException(f"{data}: {error}") from error
+    seconds = time.perf_counter() - started
+    classifier.set_params(verbose=0)
     first = model if model is classifier else model[0]
     first.feature_names_in_ = np.array(names, dtype=object)
-    if not allow_empty and classifier.term_weights_.shape[1] == 0:
-        raise click.ClickException(
-            f"{data}: no kernel got a weight, so the model would predict the same class for every "
-            "row; it was not saved. Use smaller penalties or --cv, or save it with --allow-empty."
-        )
-    save_model(model, model_path)
-    output().print(describe_fit(model, classifier, X, y, seconds))
-    messages().print(f"Saved the model to {printable(model_path)}.", soft_wrap=True)
-
-
-def read_training(
-    path: Path, target: str, drop: Sequence[str], *, folds: int
-) -> tuple[list[str], Any, Any]:
-    """Return the names of the features, the features and the labels."""
-    with open_table(path) as table:
-        check_names(table, [target, *drop])
-        names = [name for name in table.columns if name != target and name not in drop]
-        if not names:
-            raise DataFileError(f"{table.name}: there is no column left to learn from.")
-        pieces = list(table.pieces(names, [target]))
-    y = np.array(as_integers(read_labels(table, pieces, target)))
-    check_classes(table, target, y, folds)
-    return names, np.concatenate([piece.numbers for piece in pieces]), y
-
-
-def read_labels(table: Table, pieces: Sequence[Piece], target: str) -> list[Label]:
-    """Return the labels; raise if one is missing, too long, or neither text nor a number."""
-    labels = []
-    for piece in pieces:
-        for place, label in zip(piece.places, _listed(piece.others[0]), strict=True):
-            if label is None or str(label).strip() in ("", "nan"):
-                raise DataFileError(f"{table.name}, {table.unit} {place}: {missing(target)}")
-            if isinstance(label, str) and len(label) > MAX_LABEL:
-                raise DataFileError(
-                    f"{table.name}, {table.unit} {place}: the class label has {len(label)} "
-                    f"characters; at most {MAX_LABEL} are allowed."
-                )
-            labels.append(label)
-    if not all(isinstance(label, str | int | float) for label in labels):
-        raise DataFileError(
-            f"{table.name}: column {target} holds neither text nor numbers; use another --target."
-        )
-    return labels
-
-
-def check_classes(table: Table, target: str, y: Any, folds: int) -> None:
-    """Raise if the labels cannot be classes, or if a class has too few rows for the folds."""
-    classes, counts = np.unique(y, return_counts=True)
-    if len(classes) > max(MANY, len(y) // 2):
-        raise DataFileError(
-            f"{table.name}: column {target} has {len(classes)} distinct values in {len(y)} rows, "
-            "too many for class labels; use another column as --target."
-        )
-    if len(classes) < 2:
-        raise DataFileError(
-            f"{table.name}: all {len(y)} rows belong to class {classes[0]}; at least two classes "
-            "are needed."
-        )
-    if counts.min() < folds:
-        raise DataFileError(
-            f"{table.name}: class {classes[counts.argmin()]} has {counts.min()} rows, but --cv "
-            f"needs {folds} of each class."
-        )
-
-
-def _listed(values: Any) -> list[Any]:
-    return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
-
-
-def as_integers(labels: list[Label]) -> list[Label]:
-    """Return labels as integers if all are written as integers; other text is only stripped."""
-    texts = [label.strip() for label in labels if isinstance(label, str)]
-    if len(texts) < len(labels):
-        return labels
-    try:
-        numbers = {text: int(text) for text in set(texts)}
-    except ValueError:
-        return [*texts]
-    if any(str(n) != text or abs(n) >= 2**63 for text, n in numbers.items()):
-        return [*texts]
-    return [numbers[text] for text in texts]
+    return Fitted(model, X, y, seconds)
 
 
 @contextmanager
-def showing_rounds(status: Status) -> Iterator[None]:
-    """Show the rounds of the solver, which the estimators write to the log."""
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            progress = getattr(record, "progress", None)
-            if progress is None:
-                return
-            text = record.getMessage()
-            if progress.n_iter is not None:
-                proved = f"proved within {progress.relative_gap:.2g}"
-                text = f"{progress.task}, round {progress.n_iter}, {proved}"
-            status.update(escape(printable(f"fitting: {text}")))
-
-    logger, handler = logging.getLogger("votedkernels"), Handler()
-    level, propagate = logger.level, logger.propagate
-    status.update("fitting")
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
+def saying_what_is_kept(path: Path | None, saved: Path | None = None) -> Iterator[None]:
+    """After Ctrl-C, say what was kept."""
     try:
         yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-        logger.propagate = propagate
+    except KeyboardInterrupt:
+        if saved is not None:
+            rest = "" if path is None else f", and {path} was not written"
+            raise click.Abort(f"the model is in {saved}{rest}.") from None
+        state = "is unchanged" if path is not None and path.exists() else "was not written"
+        raise click.Abort(
+            f"{path} {state}. With --time-limit, the best model so far is saved."
+        ) from None
+
+
+def write_report(fitted: Fitted, path: Path, title: str) -> float | None:
+    """Write the page about a model; return its error on held-out rows."""
+    verbose = int(messages().is_terminal)
+    with rows_without_names():
+        report = model_report(
+            fitted.model, fitted.X, fitted.y, title=title, n_folds=FOLDS, verbose=verbose
+        )
+    report.save(path)
+    messages().print(f"Wrote the report to {printable(path)}.", soft_wrap=True)
+    return report.held_out_error
+
+
+def error_on_held_out(fitted: Fitted) -> float | None:
+    """Return the error on held-out rows; None if a class has a single row."""
+    with messages().status("measuring the error on held-out rows"):
+        held_out = predict_held_out(fitted.model, fitted.X, fitted.y, FOLDS)
+    return None if held_out is None else held_out.error
 
 
 @contextmanager
@@ -277,31 +267,16 @@ def telling_warnings() -> Iterator[None]:
         messages().print("note:", printable(text), soft_wrap=True)
 
 
-def describe_fit(model: Any, classifier: Any, X: Any, y: Any, seconds: float) -> Printed:
-    """Return a table of what was fitted."""
-    gap = classifier.dual_gap_ / classifier.objective_ if classifier.objective_ else 0.0
-    facts = {
-        "rows": len(X),
-        "features": X.shape[1],
-        "classes": ", ".join(map(str, classifier.classes_)),
-        "kernels that vote": int((classifier.kernel_mass_ > 0).sum()),
-        "support vectors": len(classifier.support_),
-        "terms": classifier.term_weights_.shape[1],
-        "objective": f"{classifier.objective_:.6g}",
-        "proved gap": f"{gap:.2g} of the objective ({classifier.stop_reason_})",
-        "training error": f"{float(np.mean(_predict(model, X) != y)):.4f}",
-        "seconds": f"{seconds:.1f}",
-    }
-    if isinstance(classifier, VotedKernelClassifierCV):
-        facts["chosen complexity penalty"] = f"{classifier.complexity_penalty_:g}"
-        facts["chosen l1 penalty"] = f"{classifier.l1_penalty_:g}"
-        if "kernel" in classifier.best_params_:
-            facts["chosen kernel"] = classifier.best_params_["kernel"]
-        facts["accuracy in cross-validation"] = f"{classifier.best_score_:.4f}"
-    return table_of_facts(facts)
-
-
-def _predict(model: Any, X: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return model.predict(X)
+def describe_fit(fitted: Fitted, held_out: float | None) -> Any:
+    """Return the summary of a model, with what only this fit knows."""
+    with rows_without_names():
+        wrong = float(np.mean(fitted.model.predict(fitted.X) != fitted.y))
+    classifier = classifier_of(fitted.model)
+    summary = classifier.summary()
+    errors = {"training error": f"{wrong:.4f}"}
+    if hasattr(classifier, "best_score_"):
+        errors["cross-validated error"] = f"{1 - classifier.best_score_:.4f}"
+    if held_out is not None:
+        errors["error on held-out rows"] = f"{held_out:.4f}"
+    facts = {"rows": str(len(fitted.X))} | summary.facts | errors
+    return replace(summary, facts=facts | {"seconds": f"{fitted.seconds:.1f}"})

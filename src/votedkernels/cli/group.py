@@ -14,10 +14,13 @@ import click
 
 from votedkernels import __version__
 from votedkernels._system.atomic_files import NO_ROOM
+from votedkernels.cli.suggestions import did_you_mean
 
 COMMANDS = {
     "fit": "Fit a model to a table and save it.",
     "predict": "Classify each row of a table with a saved model.",
+    "score": "Compare the predictions of a saved model with the labels of a table.",
+    "explain": "Show which training examples decided a row, and how much each counted.",
     "inspect": "Show what a model file contains.",
     "export": "Convert a model file to ONNX, which runs without Python.",
     "datasets": "List, download and check the data sets of the paper.",
@@ -42,7 +45,10 @@ class _Lazy(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}")
+            ctx.fail(
+                f"there is no command {args[0]!r}; {did_you_mean(args[0], COMMANDS)}"
+                f"the commands are {', '.join(COMMANDS)}"
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -52,7 +58,7 @@ class _Lazy(click.Group):
 
 @click.group(cls=_Lazy, invoke_without_command=True)
 @click.version_option(__version__, prog_name="votedkernels", help="Show the version and exit.")
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 @click.pass_context
 def votedkernels(ctx: click.Context) -> None:
     """Sparse votes of kernels, with a penalty on the complexity of each kernel."""
@@ -64,8 +70,16 @@ def run(args: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; see :func:`votedkernels.cli.main`."""
     try:
         code = votedkernels.main(args, prog_name="votedkernels", standalone_mode=False)
-    except click.Abort:  # click's name for Ctrl-C
+    except click.Abort as stop:  # click's name for Ctrl-C
+        print("votedkernels: stopped;", str(stop) or "nothing was written.", file=sys.stderr)
         return 130
+    except click.NoSuchOption as error:
+        known = [word for word in error.possibilities or () if word.startswith("--")]
+        meant = did_you_mean(error.option_name, known)
+        command = error.ctx.command_path if error.ctx is not None else "votedkernels"
+        return _report(
+            f"there is no option {error.option_name}; {meant}'{command} -h' lists all options."
+        )
     except click.ClickException as error:
         return _report(error.format_message())
     except OSError as error:

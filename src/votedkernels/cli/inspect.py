@@ -1,6 +1,7 @@
 """``votedkernels inspect``: show what a model file contains."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,19 @@ import click
 from rich import box
 from rich.table import Table
 
-from votedkernels import read_summary
+from votedkernels import ModelFileError, load_model, read_summary
 from votedkernels.cli.console import output, printable, table_of_facts
+from votedkernels.cli.models import classifier_of
+from votedkernels.estimators.summary import ModelSummary
+
+SAID_BY_SUMMARY = ("penalties", "cross-validation", "relaxed", "probabilities")
+"""Facts that only ``summary()`` has; the others are in the header of the file."""
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def inspect(model: Path, as_json: bool) -> None:
     """Show what a model file contains.
 
@@ -26,12 +32,22 @@ def inspect(model: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(summary, indent=2, allow_nan=False))
         return
-    output().print(describe(summary))
+    learned = summary_of(model)
+    output().print(describe(summary, {} if learned is None else learned.facts))
     output().print(describe_kernels(summary["kernels"]))
 
 
-def describe(summary: dict[str, Any]) -> Table:
-    """Return a table of everything except the kernels."""
+def summary_of(path: Path) -> ModelSummary | None:
+    """Return what ``summary()`` says; None if the model needs a function to be loaded."""
+    try:
+        summary: ModelSummary = classifier_of(load_model(path)).summary()
+    except ModelFileError:
+        return None
+    return summary
+
+
+def describe(summary: dict[str, Any], learned: Mapping[str, str]) -> Table:
+    """Return a table of everything except the kernels, given what ``summary()`` says."""
     names = summary["feature_names"]
     facts = {
         "classifier": summary["classifier"],
@@ -40,6 +56,7 @@ def describe(summary: dict[str, Any]) -> Table:
         "scaling": summary["scaling"] or "none",
         "support vectors": summary["n_support"],
         "terms": summary["n_terms"],
+        **{name: learned[name] for name in SAID_BY_SUMMARY if name in learned},
         "complexity penalty": number(summary["complexity_penalty"]),
         "l1 penalty": number(summary["l1_penalty"]),
         "l2 penalty": number(summary["l2_penalty"]),

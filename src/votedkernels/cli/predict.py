@@ -1,18 +1,18 @@
 """``votedkernels predict``: classify the rows of a table of any size, piece by piece."""
 
-import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from sklearn.pipeline import Pipeline
 
 from votedkernels import load_model
 from votedkernels.cli.console import messages, printable, shortened
+from votedkernels.cli.models import classifier_of, rows_without_names
 from votedkernels.cli.places import check_output
 from votedkernels.cli.progress import TerminalProgress
 from votedkernels.cli.results import open_results
@@ -46,10 +46,10 @@ from votedkernels.estimators._voting import classes_of
 @click.option(
     "--probabilities",
     is_flag=True,
-    help="Add a column with the probability of each class; the model must have been fitted with "
-    "--probabilities or --cv.",
+    help="Add a column with the probability of each class; a model with given penalties needs "
+    "--probabilities in 'fit'.",
 )
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def predict(
     model: Path, data: Path, output: Path, keep: Sequence[str], probabilities: bool
 ) -> None:
@@ -66,9 +66,10 @@ def predict(
     loaded = load_model(model)
     if probabilities and not hasattr(loaded, "predict_proba"):
         raise click.ClickException(
-            f"{model}: this model has no probabilities; fit it with --probabilities or --cv."
+            f"{model}: this model has no probabilities; fit it without penalties, or with "
+            "--probabilities."
         )
-    with open_table(data) as table:
+    with saying_what_is_kept(output), open_table(data) as table:
         features = find_features(loaded, table, keep)
         columns = result_columns(loaded, keep, probabilities=probabilities)
         with open_results(output, columns) as results, row_progress() as progress:
@@ -80,6 +81,18 @@ def predict(
                     values.extend(probabilities_of(loaded, np.array(values).T).T)
                 results.append([*piece.others, classes_of(decision, loaded.classes_), *values])
                 progress.update(task, completed=table.position)
+
+
+@contextmanager
+def saying_what_is_kept(path: Path) -> Iterator[None]:
+    """After Ctrl-C, say what was kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "the output is not complete."
+        if path != STANDARD:
+            kept = f"{path} {'is unchanged' if path.exists() else 'was not written'}."
+        raise click.Abort(kept) from None
 
 
 def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
@@ -125,8 +138,7 @@ def result_columns(model: Any, keep: Sequence[str], *, probabilities: bool) -> l
 
 def decide(model: Any, piece: Piece, table: Table) -> Any:
     """Return the decision values; an overflow is reported as an error in the data."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    with rows_without_names():
         try:
             return model.decision_function(piece.numbers)
         except ValueError as error:
@@ -136,8 +148,7 @@ def decide(model: Any, piece: Piece, table: Table) -> Any:
 
 def probabilities_of(model: Any, votes: Any) -> Any:
     """Return the probabilities of all classes, given votes of shape (n_rows, n_problems)."""
-    classifier = model[-1] if isinstance(model, Pipeline) else model
-    return probabilities_from(votes, classifier.probability_scale_)
+    return probabilities_from(votes, classifier_of(model).probability_scale_)
 
 
 def row_progress() -> TerminalProgress:

@@ -18,7 +18,7 @@ from votedkernels.experiments.report import write_report
     show_default=True,
     help="Folder for report.html, tables.md and tables.csv.",
 )
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def report(records: Sequence[Path], output: Path) -> None:
     """Write a report from files of records written by 'reproduce'.
 

@@ -77,7 +77,7 @@ RECORDS = "records.jsonl"
     show_default=True,
     help="Folder for the records and the report.",
 )
-@click.help_option(help="Show this message and exit.")
+@click.help_option("-h", "--help", help="Show this message and exit.")
 def reproduce(
     family: str,
     scalings: Sequence[str],
@@ -116,12 +116,10 @@ def reproduce(
     except KeyboardInterrupt:
         if path.stat().st_size:
             write_report([path], output)
-        messages().print(
-            "Stopped. Finished runs are recorded; the report on them is "
-            f"{printable(output / 'report.html')}. Run the same command again to continue.",
-            soft_wrap=True,
-        )
-        raise click.Abort from None
+        raise click.Abort(
+            "finished runs are recorded, and the report on them is "
+            f"{printable(output / 'report.html')}. Run the same command again to continue."
+        ) from None
     write_report([path], output)
     messages().print(f"Wrote the report to {printable(output / 'report.html')}.", soft_wrap=True)
 

@@ -8,6 +8,7 @@ of class `DataFileError` and name the file, the line and the column.
 import csv
 import math
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from votedkernels.cli.console import shortened
+from votedkernels.cli.console import messages, shortened
+from votedkernels.cli.suggestions import did_you_mean
 from votedkernels.datasets import DataFileError
 from votedkernels.datasets.reading import quoted
 
@@ -29,6 +31,11 @@ CELLS = 200_000
 BLOCK = 1024
 """Models decide on this many rows at once: in whole blocks, results agree to the last bit."""
 MAX_LINE = 2**24
+PEEKED = 8192
+"""How much of a file is looked at to find what separates its fields."""
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+QUOTED = re.compile(r'"[^"]*"')
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 STANDARD = Path("-")
 
 
@@ -56,6 +63,8 @@ def open_table(path: Path) -> Iterator["Table"]:
     if path == STANDARD:
         yield CsvTable("standard input", sys.stdin.buffer, None)
         return
+    if path.is_dir():
+        raise click.ClickException(f"{path} is a directory; give the path of a table.")
     kind = file_kind(path)
     with open(path, "rb") as file:
         if kind == "parquet":
@@ -104,6 +113,8 @@ class CsvTable:
     """
 
     unit = "line"
+    #: What to do about a column that is not numeric; ``{column}`` stands for its name.
+    way_out = ""
 
     def __init__(self, name: str, file: IO[bytes], size: int | None) -> None:
         self.name = name
@@ -112,7 +123,7 @@ class CsvTable:
         self._file = file
         self._n_lines = 0
         self._has_underscore = False
-        self._reader = csv.reader(self._lines(), strict=True)
+        self._reader = csv.reader(self._lines(), strict=True, delimiter=find_delimiter(file))
         self.columns = self._read_header()
 
     def pieces(
@@ -218,11 +229,9 @@ class CsvTable:
                 # Strip exactly what float() strips, so that every field it refused is found.
                 field, column = row[place].strip(" \t\n\v\f\r"), self.columns[place]
                 if not field:
-                    raise self._error(line, missing(column))
+                    raise self._error(line, missing(column, self.way_out))
                 if not is_number(field):
-                    raise self._error(
-                        line, f"{quoted(field)} in column {column} is not a finite number."
-                    )
+                    raise self._error(line, not_a_number(field, column, self.way_out))
 
     def _error(self, line: int, message: str) -> DataFileError:
         return DataFileError(f"{self.name}, line {line}: {message}")
@@ -232,6 +241,7 @@ class ParquetTable:
     """A Parquet file that is read piece by piece, like `CsvTable`. Its size is in rows."""
 
     unit = "row"
+    way_out = ""
 
     def __init__(self, name: str, file: IO[bytes]) -> None:
         parquet = import_parquet()
@@ -274,16 +284,17 @@ class ParquetTable:
         kind = column.type
         is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
         if not (is_number or types.is_decimal(kind)):
+            what_to_do = self.way_out.format(column=name) or "turn it into numbers first"
             raise DataFileError(
-                f"{self.name}: column {name} has type {kind}, but must be numeric; drop or encode "
-                "it."
+                f"{self.name}: column {name} has type {kind}, but must be numeric; {what_to_do}."
             )
         values = np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), dtype=float)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             row = self.position + int(wrong[0]) + 1
-            what = "is missing" if not column[int(wrong[0])].is_valid else "is not a finite number"
-            raise DataFileError(f"{self.name}, row {row}: column {name} {what}.")
+            if not column[int(wrong[0])].is_valid:
+                raise DataFileError(f"{self.name}, row {row}: {missing(name, self.way_out)}")
+            raise DataFileError(f"{self.name}, row {row}: column {name} is not a finite number.")
         return values
 
 
@@ -307,8 +318,10 @@ def check_names(table: Table, names: Sequence[str]) -> None:
     if unknown:
         lacking = shortened([quoted(name) for name in unknown], 10)
         what = "is no column" if len(unknown) == 1 else "are no columns"
+        known_ones = f"the columns are {shortened(table.columns, 10)}"
         raise DataFileError(
-            f"{table.name}: there {what} {lacking}; the columns are {shortened(table.columns, 10)}."
+            f"{table.name}: there {what} {lacking}; {did_you_mean(unknown[0], table.columns)}"
+            f"{known_ones}."
         )
 
 
@@ -320,9 +333,34 @@ def is_number(field: str) -> bool:
         return False
 
 
-def missing(column: str) -> str:
+def missing(column: str, way_out: str) -> str:
     """Return the message for a missing value."""
-    return f"column {column} is empty, and missing values are not allowed; fill or drop them."
+    ways = "fill it in, or leave out the row"
+    if way_out:
+        ways = f"fill it in, leave out the row, or leave the column out with --drop {column}"
+    return f"column {column} is empty, and missing values are not allowed; {ways}."
+
+
+def not_a_number(field: str, column: str, way_out: str) -> str:
+    """Return the message for a field that is not a number."""
+    text = f"{quoted(field)} in column {column} is not a finite number"
+    if DECIMAL_COMMA.fullmatch(field):
+        return f"{text}; write decimals with a point, not with a comma."
+    return f"{text}; {way_out.format(column=column)}." if way_out else f"{text}."
+
+
+def find_delimiter(file: IO[bytes]) -> str:
+    """Return what separates the names in the header: a comma or, without one, another sign."""
+    peek = getattr(file, "peek", None)
+    if peek is None:
+        return ","
+    header = QUOTED.sub("", peek(PEEKED).decode("utf-8", "replace").lstrip().partition("\n")[0])
+    found = [sign for sign in DELIMITERS if sign in header]
+    if "," in header or not found:
+        return ","
+    sign = max(found, key=header.count)
+    messages().print(f"note: the fields are separated by {DELIMITERS[sign]}, not by commas.")
+    return sign
 
 
 def count(n: int, what: str) -> str:

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sklearn.base import is_classifier
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn < 1.9
@@ -216,5 +218,5 @@ def describe_outcome(estimator: Any) -> str:
 def score_name(search: Any) -> str:
     """Return what the score of a search is called."""
     if search.scoring is None:
-        return str(search._score_name)
+        return "accuracy" if is_classifier(search) else "negative mean absolute error"
     return search.scoring if isinstance(search.scoring, str) else "score"

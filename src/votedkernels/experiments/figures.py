@@ -1,30 +1,23 @@
-"""Figures of the report, drawn by matplotlib as SVG for use inside a page.
-
-Colours are drawn as placeholders and replaced by CSS variables, so that one drawing serves light
-and dark pages. Names of data sets are in the page, not in the figure. The same data yield the same
-bytes.
-"""
+"""Figures of the report, as SVG. Names of data sets are in the page, not in the figure."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
+from ..report.svg import (
+    INK,
+    PAPER,
+    SERIES,
+    embed,
+    few_ticks,
+    log_axis,
+    new_axes,
+    new_figure,
+    page_style,
+)
 from .statistics import FriedmanTest
 
-#: Placeholders; `_CSS` says what replaces them in the page.
-INK, FAINT, PAPER = "#010203", "#010204", "#010205"
-SERIES = tuple(f"#0a0b{i:02x}" for i in range(1, 8))
-_CSS = {
-    INK: "currentColor",
-    FAINT: "var(--faint)",
-    PAPER: "var(--paper)",
-    **{colour: f"var(--series-{i})" for i, colour in enumerate(SERIES, 1)},
-}
 #: Matplotlib's markers, and the same shapes as paths in a box from -5 to 5, for legends.
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
@@ -66,9 +59,9 @@ def draw_error_against_support(
     ``ours`` maps algorithms to (support vectors, error, standard deviation), ``paper`` to the first
     two.
     """
-    with _style():
-        figure = _new_figure(3.0, 2.3)
-        ax = _new_axes(figure, 0.17, 0.21, 0.8, 0.76)
+    with page_style():
+        figure = new_figure(3.0, 2.3)
+        ax = new_axes(figure, 0.17, 0.21, 0.8, 0.76)
         names = list(ours)
         for name, (support, error) in paper.items():
             i = place_of(name, names)
@@ -78,20 +71,20 @@ def draw_error_against_support(
             i = place_of(name, names)
             ax.errorbar(max(support, 1), error, yerr=sd if sd == sd else None, color=SERIES[i],
                         marker=list(MARKERS)[i], markersize=6.5, elinewidth=0.9)  # fmt: skip
-        _log_axis(ax, [*(v[0] for v in ours.values()), *(v[0] for v in paper.values())])
-        _few_ticks(ax.yaxis)
+        log_axis(ax, [*(v[0] for v in ours.values()), *(v[0] for v in paper.values())])
+        few_ticks(ax.yaxis)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
         ax.set(xlabel="support vectors", ylabel="test error, %")
-        return _embed(figure)
+        return embed(figure)
 
 
 def draw_weight_shares(
     shares: Mapping[str, Sequence[float]], labels: Sequence[str], axis: str
 ) -> str:
     """Draw the share of each kernel in the sum of |weights|, by algorithm, for one data set."""
-    with _style():
-        figure = _new_figure(3.0, 2.0)
-        ax = _new_axes(figure, 0.17, 0.24, 0.8, 0.73)
+    with page_style():
+        figure = new_figure(3.0, 2.0)
+        ax = new_axes(figure, 0.17, 0.24, 0.8, 0.73)
         names, width = list(shares), 0.8 / max(1, len(shares))
         for j, (name, values) in enumerate(shares.items()):
             left = [k - 0.4 + (j + 0.5) * width for k in range(len(values))]
@@ -103,7 +96,7 @@ def draw_weight_shares(
         ax.grid(visible=False, axis="x")
         ax.tick_params(axis="x", length=0)
         ax.set(xlabel=axis, ylabel="share, %")
-        return _embed(figure)
+        return embed(figure)
 
 
 def draw_validation_maps(
@@ -111,12 +104,12 @@ def draw_validation_maps(
     chosen: Mapping[str, Mapping[tuple[float, float], int]],
 ) -> str:
     """Draw mean validation errors over (lambda, beta), and how often each pair was chosen."""
-    with _style():
+    with page_style():
         import matplotlib
 
         side, n = 1.35, len(maps)
         width, height = 0.55 + (side + 0.15) * n + 0.75, side + 0.55
-        figure = _new_figure(width, height)
+        figure = new_figure(width, height)
         # With few colours, the bar is drawn as shapes, not as an image.
         colours = matplotlib.colormaps["cividis_r"].resampled(24)
         all_values = [100 * v for values in maps.values() for v in values.values()]
@@ -125,7 +118,7 @@ def draw_validation_maps(
         high = min(high, max(2.5 * low, low + 5.0)) if high > low else low + 1.0
         for i, (name, values) in enumerate(maps.items()):
             left = 0.55 + (side + 0.15) * i
-            ax = _new_axes(figure, left / width, 0.4 / height, side / width, side / height)
+            ax = new_axes(figure, left / width, 0.4 / height, side / width, side / height)
             lambdas = sorted({pair[0] for pair in values})
             betas = sorted({pair[1] for pair in values})
             grid = [[100 * values.get((x, y), float("nan")) for x in lambdas] for y in betas]
@@ -159,15 +152,15 @@ def draw_validation_maps(
             extend="max" if high < max(all_values) else "neither",
         )
         bar.solids.set_rasterized(False)
-        _few_ticks(bar.ax.yaxis)
+        few_ticks(bar.ax.yaxis)
         bar.outline.set_visible(False)
         bar.set_label("validation error, %")
-        return _embed(figure)
+        return embed(figure)
 
 
 def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
     """Draw average ranks, and bars that join algorithms that do not differ (Demsar)."""
-    with _style():
+    with page_style():
         order = sorted(range(len(names)), key=lambda i: (test.ranks[i], i))
         labels = [f"{name} {rank:.2f}" for name, rank in zip(names, test.ranks, strict=True)]
         cliques, k = test.cliques, len(names)
@@ -175,8 +168,8 @@ def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
         top = 0.35 + 0.2 * len(cliques)
         margin = 0.25 + 0.078 * max(map(len, labels))  # inches
         width, height = 2.6 + 2 * margin, 0.75 + 0.36 * (top + 0.55 * half)
-        figure = _new_figure(width, height)
-        ax = _new_axes(figure, 0, 0, 1, 1)
+        figure = new_figure(width, height)
+        ax = new_axes(figure, 0, 0, 1, 1)
         per_inch = (k - 1) / 2.6
         ax.set(xlim=(1 - margin * per_inch, k + margin * per_inch), ylim=(-top - 0.55 * half, 1.1))
         ax.axis("off")
@@ -205,81 +198,7 @@ def draw_critical_difference(test: FriedmanTest, names: Sequence[str]) -> str:
                 va="center",
                 parse_math=False,
             )
-        return _embed(figure)
-
-
-# -- matplotlib --------------------------------------------------------------------------
-
-
-def _style() -> AbstractContextManager[Any]:
-    try:
-        import matplotlib.style
-    except ImportError as error:
-        raise ImportError(
-            "the report's figures need matplotlib; install it with `pip install votedkernels[cli]`."
-        ) from error
-    settings = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "votedkernels",
-        "font.size": 9,
-        "axes.edgecolor": FAINT,
-        "axes.labelcolor": INK,
-        "axes.linewidth": 0.8,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "grid.color": FAINT,
-        "grid.linewidth": 0.4,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "xtick.labelsize": 8,
-        "ytick.labelsize": 8,
-        "lines.linestyle": "none",
-    }
-    context: AbstractContextManager[Any] = matplotlib.style.context(["default", settings])
-    return context
-
-
-def _new_figure(width: float, height: float) -> Any:
-    """Return a figure that pyplot does not keep."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height))
-    FigureCanvasSVG(figure)
-    figure.patch.set_visible(False)
-    return figure
-
-
-def _new_axes(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
-    ax = figure.add_axes((left, bottom, width, height))
-    ax.patch.set_visible(False)
-    return ax
-
-
-def _log_axis(ax: Any, values: Sequence[float]) -> None:
-    """Make the horizontal axis logarithmic, with a few round numbers."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    low, high = max(1.0, min(values)) / 1.25, max(1.0, *values) * 1.25
-    ax.set_xscale("log")
-    ax.set_xlim(low, high)
-    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 6, 8)):
-        ticks = [d * 10**k for k in range(7) for d in digits if low <= d * 10**k <= high]
-        if len(ticks) >= 3:
-            break
-    ax.xaxis.set_major_locator(FixedLocator(ticks))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def _few_ticks(axis: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        return embed(figure)
 
 
 def _power_ticks(axis: Any, values: Sequence[float]) -> None:
@@ -289,23 +208,3 @@ def _power_ticks(axis: Any, values: Sequence[float]) -> None:
         [i + 0.5 for i in places], [f"{values[i]:g}".replace("e-0", "e-") for i in places]
     )
     axis.set_tick_params(length=0)
-
-
-def _embed(figure: Any) -> str:
-    """Return the figure as SVG, without what only a separate file needs."""
-    buffer = io.StringIO()
-    figure.savefig(
-        buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    )
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', svg, count=1)
-    for placeholder, css in _CSS.items():
-        svg = svg.replace(placeholder, css)
-    # Prefix ids by a hash of the content, so that they differ from those of other figures.
-    prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:8]
-    used = set(re.findall(r'(?:url\(#|xlink:href="#)([\w-]+)', svg))
-    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{prefix}-", svg)
-    return re.sub(r"\s*\n\s*", "\n", svg).strip()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..report.parts import Panel
 from . import figures
 from .evidence import name_of
 from .paper import TABLE
@@ -16,15 +17,6 @@ from .selection import Group
 from .tables import rank_algorithms
 
 Pair = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A figure with its heading, and a description for those who cannot see it."""
-
-    heading: str
-    svg: str
-    words: str
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import Any
 
 from .._system.atomic_files import writing_whole
 from .._version import __version__
+from ..report.page import render_page
+from ..report.parts import Panel, Table
 from . import panels, tables
 from .claims import Finding, decide, describe_paper
 from .evidence import Evidence, describe_missing, load_evidence, name_of, unique
@@ -17,7 +19,7 @@ from .paper import CLAIMS, DATASETS, SOURCE, VOTES, Claim
 from .protocol import SCALINGS
 from .records import RawRecord
 from .selection import RULES, Group, make_groups
-from .table_formats import Table, escape_markdown, to_csv, to_markdown
+from .table_formats import escape_markdown, to_csv, to_markdown
 
 #: What a verdict looks like: a CSS class, and a sign that can be read without colour.
 SIGNS = {
@@ -59,12 +61,12 @@ class Section:
     tables: list[Table]
     more_tables: list[Table]
     legend: list[panels.LegendEntry]
-    error_panels: list[panels.Panel]
+    error_panels: list[Panel]
     vote_legend: list[panels.LegendEntry]
-    share_panels: list[panels.Panel]
-    validation_panels: list[panels.Panel]
+    share_panels: list[Panel]
+    validation_panels: list[Panel]
     validation_order: str
-    ranks: panels.Panel | None
+    ranks: Panel | None
     ranks_note: str
 
 
@@ -146,28 +148,10 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
     }
     all_tables = [t for s in sections for t in (*s.tables, *s.more_tables)] + peers
     return {
-        "report.html": _render_page(context),
+        "report.html": render_page("votedkernels.experiments", "report.html.j2", context),
         "tables.md": _render_markdown(claims, all_tables, context["missing"]),
         "tables.csv": to_csv(all_tables),
     }
-
-
-def _render_page(context: dict[str, Any]) -> str:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError(
-            "the report needs jinja2; install it with `pip install votedkernels[cli]`."
-        ) from error
-    environment = Environment(
-        loader=PackageLoader("votedkernels.experiments"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page: str = environment.get_template("report.html.j2").render(context)
-    return page + "\n"
 
 
 def _render_markdown(

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from ..report.parts import NOTHING, Cell, Table
 from .comparisons import compare_all, format_p
 from .evidence import name_of
 from .paper import TABLE
 from .records import Record
 from .selection import Group, Summary, count_endings
 from .statistics import FriedmanTest, friedman_test
-from .table_formats import NOTHING, Cell, Table, mean_cell, number_cell, text_cell
+from .table_formats import mean_cell, number_cell, text_cell
 
 ERROR_DIGITS, SUPPORT_DIGITS = 2, 1
 
