@@ -7,8 +7,8 @@ from difflib import get_close_matches
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that ends in a blank, or an empty text if no known name is similar.
 
-    >>> did_you_mean("Targt", ["target", "age"])
-    "did you mean 'target'? "
+    >>> did_you_mean("Ages", ["weight", "age"])
+    "did you mean 'age'? "
     """
     lower = {word.lower(): word for word in known}
     close = get_close_matches(name.lower(), lower, n=1)
