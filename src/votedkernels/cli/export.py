@@ -61,7 +61,7 @@ def describe(exported: Any, summary: dict[str, Any], n_bytes: int) -> Table:
         "input": exported.graph.input[0].name,
         "columns": width if names is None else ", ".join(names),
         "outputs": ", ".join(value.name for value in exported.graph.output),
-        "classes": ", ".join(map(str, summary["classes"])),
+        "classes": ", ".join(map(str, summary["classes"] or ["numbers"])),
         "scaling": summary["scaling"] or "none",
         "support vectors": summary["n_support"],
         "opset": next(entry.version for entry in exported.opset_import if entry.domain == ""),

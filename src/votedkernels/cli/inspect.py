@@ -51,7 +51,7 @@ def describe(summary: dict[str, Any], learned: Mapping[str, str]) -> Table:
     names = summary["feature_names"]
     facts = {
         "classifier": summary["classifier"],
-        "classes": ", ".join(map(str, summary["classes"])),
+        "classes": ", ".join(map(str, summary["classes"] or ["numbers"])),
         "features": summary["n_features"] if names is None else ", ".join(names),
         "scaling": summary["scaling"] or "none",
         "support vectors": summary["n_support"],

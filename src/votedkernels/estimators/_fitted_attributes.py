@@ -36,6 +36,8 @@ ATTRIBUTE_OF = {
 #: files use the same names.
 PENALTIES = ("complexity_penalty_", "l1_penalty_")
 PER_KERNEL = ("complexities_", "complexity_errors_", "penalties_", "kernel_mass_")
+#: Numbers that only regressors have.
+TARGET_NUMBERS = ("target_scale_", "epsilon_")
 PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
 PROBABILITY_SCALE = "probability_scale_"
 TOTALS = ("objective_", "dual_bound_", "dual_gap_")
@@ -105,10 +107,10 @@ def describe_targets(training: Training, certificates: tuple[FloatArray, ...]) -
     if numbers is None:
         per_problem = dict(zip(PER_PROBLEM, certificates, strict=True))
         return {"classes_": training.classes, **per_problem}
-    described = {"target_scale_": numbers.scale}
+    known = [numbers.scale]
     if isinstance(numbers.loss, EpsilonInsensitive):
-        described["epsilon_"] = numbers.loss.epsilon * numbers.scale
-    return described
+        known.append(numbers.loss.epsilon * numbers.scale)
+    return dict(zip(TARGET_NUMBERS, known, strict=False))
 
 
 def on_common_widths(

@@ -34,8 +34,10 @@ class VotedKernelRegressorCV(
     ----------
     kernels : as for `VotedKernelRegressor`, default=None
         None means Gaussians of seven widths. A dict of named alternatives is searched over.
-    loss, epsilon, quantile : as for `VotedKernelRegressor`
+    loss : {"absolute", "epsilon-insensitive", "quantile"}, default="absolute"
         Settings are compared by the mean absolute error or, for quantiles, by the pinball loss.
+        A tube matters only for the choice of the rows that vote.
+    epsilon, quantile : as for `VotedKernelRegressor`
     cv : int, splitter or iterable, default=None
         Cross-validation; None means 5 shuffled folds.
     scoring : str or callable, default=None
@@ -91,7 +93,7 @@ class VotedKernelRegressorCV(
         self,
         kernels: Any = None,
         *,
-        loss: str = "epsilon-insensitive",
+        loss: str = "absolute",
         epsilon: float | str = "auto",
         quantile: float = 0.5,
         cv: Any = None,

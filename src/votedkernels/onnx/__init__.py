@@ -5,7 +5,7 @@ refuses models that ONNX cannot express, `converter` converts a whole vote in th
 expects, and `export` has the public function. To export a new kernel family, add it to
 `families.VOTES`.
 
-Importing this module registers both classifiers with skl2onnx, so that its own functions convert
+Importing this module registers our models with skl2onnx, so that its own functions convert
 them, too. It needs ``pip install votedkernels[onnx]``.
 """
 

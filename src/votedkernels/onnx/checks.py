@@ -11,12 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators._fitted_attributes import has_vote, vote_of
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
+from ..estimators.regressor import VotedKernelRegressor
+from ..estimators.regressor_cv import VotedKernelRegressorCV
 from ..exceptions import ExportError
 from .families import VOTES, parts_of_vote
 from .labels import tensor_of
 
 CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
+REGRESSORS = (VotedKernelRegressor, VotedKernelRegressorCV)
 OUTPUTS = ("label", "scores", "probabilities")
+#: The output of a regressor.
+PREDICTION = "prediction"
 #: The first opset whose axes are inputs, and for which onnxruntime has all operators that we use
 #: in double precision.
 OLDEST_OPSET = 13
@@ -32,11 +37,11 @@ REASONS = {
 
 
 def find_classifier(model: Any) -> Any:
-    """Return the model, or the last step of a pipeline, which must be one of our classifiers."""
+    """Return the model, or the last step of a pipeline, which must be one of ours."""
     classifier = model
     while isinstance(classifier, Pipeline):
         classifier = classifier.steps[-1][1]
-    if type(classifier) in CLASSIFIERS:
+    if type(classifier) in (*CLASSIFIERS, *REGRESSORS):
         return classifier
     found = type(model).__name__
     if classifier is not model:
@@ -44,8 +49,8 @@ def find_classifier(model: Any) -> Any:
     if hasattr(model, "best_estimator_"):
         found += "; export its best_estimator_"
     raise TypeError(
-        "to_onnx takes a VotedKernelClassifier, a VotedKernelClassifierCV, or a Pipeline that ends "
-        f"in one of these; got {found}."
+        "to_onnx takes a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, or a "
+        f"Pipeline that ends in one of these; got {found}."
     )
 
 
@@ -63,9 +68,9 @@ def check_steps(model: Any) -> None:
 
 
 def check_classifier(classifier: Any) -> None:
-    """Raise if one of our classifiers is not fitted or cannot be exported."""
+    """Raise if one of our models is not fitted or cannot be exported."""
     if not has_vote(classifier):
-        searched = isinstance(classifier, VotedKernelClassifierCV)
+        searched = isinstance(classifier, VotedKernelClassifierCV | VotedKernelRegressorCV)
         raise NotFittedError(
             f"this {type(classifier).__name__} is not fitted; call fit before you export it"
             + (", with refit=True." if searched else ".")
@@ -74,7 +79,8 @@ def check_classifier(classifier: Any) -> None:
     for family in vote.families:
         if type(family) not in VOTES:
             raise _refusal(type(family).__name__)
-    tensor_of(classifier.classes_)
+    if not isinstance(classifier, REGRESSORS):
+        tensor_of(classifier.classes_)
     n_features = classifier.n_features_in_
     n_rows = sum(len(part.support) for part in parts_of_vote(vote))
     n_bytes = 8 * n_rows * n_features
@@ -103,8 +109,9 @@ def _refusal(name: str) -> ExportError:
 
 def check_input_name(name: str) -> None:
     """Raise if the name of the input is empty or that of an output."""
-    if not name or name in OUTPUTS:
-        raise ExportError(f"input_name is {name!r}; it must not be empty, nor one of {OUTPUTS}.")
+    taken = (*OUTPUTS, PREDICTION)
+    if not name or name in taken:
+        raise ExportError(f"input_name is {name!r}; it must not be empty, nor one of {taken}.")
 
 
 def check_opset(opset: int) -> None:

@@ -2,6 +2,7 @@
 
     scores = intercepts + sum of the votes of all families
     label  = classes[scores > 0], or classes[argmax of scores] for more than two classes
+    prediction = scores, for a regressor
     probabilities = sigmoid of s times the scores, or their softmax, if the model has a scale s
 
 Everything is in double precision. There is no ZipMap: scores are a plain tensor, of the same shape
@@ -20,7 +21,15 @@ from skl2onnx.common.data_types import DoubleTensorType
 from ..estimators._fitted_attributes import PROBABILITY_SCALE, vote_of
 from ..exceptions import ExportError
 from ..problem import Vote
-from .checks import CLASSIFIERS, OLDEST_OPSET, OUTPUTS, check_classifier, check_opset
+from .checks import (
+    CLASSIFIERS,
+    OLDEST_OPSET,
+    OUTPUTS,
+    PREDICTION,
+    REGRESSORS,
+    check_classifier,
+    check_opset,
+)
 from .families import VOTES, dense_rows, parts_of_vote
 from .graph import Graph
 from .labels import tensor_of
@@ -35,11 +44,11 @@ OPTIONS = {
 
 
 def register() -> None:
-    """Register both classifiers with skl2onnx."""
-    for classifier in CLASSIFIERS:
+    """Register our models with skl2onnx."""
+    for model in (*CLASSIFIERS, *REGRESSORS):
         update_registered_converter(
-            classifier,
-            f"VotedKernels{classifier.__name__}",
+            model,
+            f"VotedKernels{model.__name__}",
             set_output_types,
             convert,
             parser=declare_outputs,
@@ -48,9 +57,10 @@ def register() -> None:
 
 
 def declare_outputs(scope: Any, model: Any, inputs: Any, **_parsers: Any) -> Any:
-    """Declare the operator of a classifier and its outputs.
+    """Declare the operator of a model and its outputs.
 
-    These are ``label`` and, unless switched off, ``scores`` and ``probabilities``.
+    These are ``label`` and, unless switched off, ``scores`` and ``probabilities``; for a regressor,
+    ``prediction``.
     """
     opset = scope.target_opset
     check_opset(opset.get("", OLDEST_OPSET) if isinstance(opset, dict) else opset)
@@ -59,6 +69,10 @@ def declare_outputs(scope: Any, model: Any, inputs: Any, **_parsers: Any) -> Any
     operator = scope.declare_local_operator(f"VotedKernels{type(model).__name__}", model)
     operator.inputs = inputs
     operator.is_declared_by_us = True
+    if isinstance(model, REGRESSORS):
+        operator.kinds = []
+        operator.outputs.append(scope.declare_local_variable(PREDICTION, DoubleTensorType()))
+        return operator.outputs
     _, label_type = tensor_of(model.classes_)
     operator.outputs.append(scope.declare_local_variable(OUTPUTS[0], label_type()))
     wanted = [options["scores"], options["probabilities"] and hasattr(model, PROBABILITY_SCALE)]
@@ -86,6 +100,9 @@ def set_output_types(operator: Any) -> None:
             f"{model.n_features_in_}."
         )
     n_rows = operator.inputs[0].get_first_dimension()
+    if isinstance(model, REGRESSORS):
+        operator.outputs[0].type = DoubleTensorType([n_rows])
+        return
     _, label_type = tensor_of(model.classes_)
     operator.outputs[0].type = label_type([n_rows])
     n_classes = len(model.classes_)
@@ -96,7 +113,7 @@ def set_output_types(operator: Any) -> None:
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
-    """Write the nodes of a classifier."""
+    """Write the nodes of a model."""
     graph, model = Graph(scope, container), operator.raw_operator
     # Converters of other estimators, such as CalibratedClassifierCV, declare inner operators as if
     # all classifiers had the same outputs. Their graphs can be wrong without any error.
@@ -107,6 +124,9 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         )
     scores = _add_scores(graph, _rows(graph, operator.inputs), vote_of(model))
     outputs = [variable.full_name for variable in operator.outputs]
+    if isinstance(model, REGRESSORS):
+        graph.node("Identity", scores, into=outputs[0])
+        return
     _add_label(graph, scores, model, outputs[0])
     for name, into in zip(kinds_of(operator), outputs[1:], strict=True):
         if name == "scores":

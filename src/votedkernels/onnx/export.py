@@ -29,13 +29,14 @@ def to_onnx(
 
     The graph has one input, a table of doubles, and two outputs: ``label``, and ``scores``, which
     is what `decision_function` returns. If the model has `predict_proba`, a third output is
-    ``probabilities``. The graph contains the support vectors. See :doc:`/onnx`.
+    ``probabilities``. A regressor has one output, ``prediction``. The graph contains the support
+    vectors. See :doc:`/onnx`.
 
     Parameters
     ----------
-    model : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
+    model : classifier or regressor of this library, or Pipeline
         A fitted model of the families `Polynomial`, `Gaussian` and `ContinuousGaussian`. A
-        pipeline must end in one of the two classifiers, and skl2onnx must support its other steps.
+        pipeline must end in a model of this library, and skl2onnx must support its other steps.
     input_name : str, default="X"
         The name of the input.
     scores, probabilities : bool, default=True

@@ -14,13 +14,16 @@ from ..estimators._fitted_attributes import (
     PER_KERNEL,
     PER_PROBLEM,
     PROBABILITY_SCALE,
+    TARGET_NUMBERS,
     TOTALS,
     attributes_of,
 )
 from ..estimators.classifier import VotedKernelClassifier
+from ..estimators.regressor import VotedKernelRegressor
 from ..exceptions import ModelFileError
 from ..kernels import KernelFamily, clone_families
 from ..kernels.base import FloatArray
+from ..preparation.numbers import check_loss
 from ..preparation.validation import check_parameters
 from . import calibration  # noqa: F401  (adds its node)
 from .container import Container
@@ -33,6 +36,7 @@ from .values import parameters_from_json
 from .votes import INTERCEPTS, vote_from_json
 
 CLASSIFIERS = ("VotedKernelClassifier", "VotedKernelClassifierCV")
+REGRESSORS = ("VotedKernelRegressor", "VotedKernelRegressorCV")
 #: What a file has of each vote.
 OF_VOTE = (
     "classes", "n_features", "feature_names", "parameters", "kernels", "families", "problems",
@@ -75,14 +79,18 @@ def _build_tree(header: Record, arrays: Arrays, functions: Functions) -> Any:
 
     def read(record: Record, inner: Arrays) -> Any:
         record.expect("kind", *OF_VOTE)
+        if record.text("kind") in REGRESSORS:
+            return _build_regressor(record, inner, functions)
         return _build_classifier(record, inner, functions)
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = tree_from_json(header.record("tree"), arrays, dict.fromkeys(CLASSIFIERS, read))
+            readers = dict.fromkeys((*CLASSIFIERS, *REGRESSORS), read)
+            model = tree_from_json(header.record("tree"), arrays, readers)
             arrays.finish()
-            try_out(model)
+            if not isinstance(model, VotedKernelRegressor) or hasattr(model, "n_features_in_"):
+                try_out(model)
     except (ModelFileError, MemoryError):
         raise
     except Exception as error:  # the steps are scikit-learn's, and so are their errors
@@ -95,28 +103,63 @@ def _build_classifier(
     header: Record, arrays: Arrays, functions: Functions
 ) -> VotedKernelClassifier:
     families = _build_families(header, arrays, functions)
-    given = header.record("parameters")
-    # A missing parameter may be newer than the file. It keeps its default: none affects decisions.
-    parameters = parameters_from_json(given, VotedKernelClassifier, arrays)
-    if "kernels" in parameters:
-        raise given.wrong("kernels", "absent")
+    parameters = _read_parameters(header, VotedKernelClassifier, arrays)
     model = VotedKernelClassifier(_build_kernels(header, families), **parameters)
     check_parameters(model)
     classes = classes_from_json(header.record("classes"))
-    features = _read_features(header)
-    intercepts = _read_intercepts(header, n_problems=1 if len(classes) == 2 else len(classes))
-    vote = vote_from_json(header, arrays, families, intercepts, features.get("n_features_in_"))
+    problems = header.records("problems")
     attributes = {
         "classes_": classes,
-        "kernel_names_": [name for family in families for name in family.names_],
-        **attributes_of(vote),
-        **_read_numbers(header),
+        **_read_vote(header, arrays, families, 1 if len(classes) == 2 else len(classes)),
+        **{key: np.array([problem.number(key) for problem in problems]) for key in PER_PROBLEM},
         **_read_penalties(header, model),
-        **features,
     }
     for name, value in attributes.items():
         setattr(model, name, value)
     return model
+
+
+def _build_regressor(header: Record, arrays: Arrays, functions: Functions) -> VotedKernelRegressor:
+    families = _build_families(header, arrays, functions)
+    parameters = _read_parameters(header, VotedKernelRegressor, arrays)
+    model = VotedKernelRegressor(_build_kernels(header, families), **parameters)
+    check_loss(model)
+    check_parameters(model)
+    if not header.is_none("classes"):
+        raise header.wrong("classes", "null for regression")
+    totals = header.record("totals")
+    attributes = {
+        **_read_vote(header, arrays, families, 1),
+        **{key: totals.number(key) for key in TARGET_NUMBERS if key in totals.value},
+        **_read_penalties(header, model),
+    }
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    return model
+
+
+def _read_parameters(header: Record, kind: type, arrays: Arrays) -> dict[str, Any]:
+    given = header.record("parameters")
+    # A missing parameter may be newer than the file. It keeps its default: none affects decisions.
+    parameters = parameters_from_json(given, kind, arrays)
+    if "kernels" in parameters:
+        raise given.wrong("kernels", "absent")
+    return parameters
+
+
+def _read_vote(
+    header: Record, arrays: Arrays, families: list[KernelFamily], n_problems: int
+) -> dict[str, Any]:
+    """Return the fitted attributes that all models have."""
+    features = _read_features(header)
+    intercepts = _read_intercepts(header, n_problems)
+    vote = vote_from_json(header, arrays, families, intercepts, features.get("n_features_in_"))
+    return {
+        "kernel_names_": [name for family in families for name in family.names_],
+        **attributes_of(vote),
+        **_read_numbers(header),
+        **features,
+    }
 
 
 def _build_families(header: Record, arrays: Arrays, functions: Functions) -> list[KernelFamily]:
@@ -179,10 +222,9 @@ def _read_numbers(header: Record) -> dict[str, Any]:
     members = [
         member for family in header.records("families") for member in family.records("members")
     ]
-    problems, totals = header.records("problems"), header.record("totals")
+    totals = header.record("totals")
     numbers: dict[str, Any] = {
         **{key: np.array([member.number(key) for member in members]) for key in PER_KERNEL},
-        **{key: np.array([problem.number(key) for problem in problems]) for key in PER_PROBLEM},
         **{key: totals.number(key) for key in TOTALS},
         "n_iter_": header.count("n_iter"),
         "stop_reason_": header.text("stop_reason"),
@@ -194,7 +236,9 @@ def _read_numbers(header: Record) -> dict[str, Any]:
     return numbers
 
 
-def _read_penalties(header: Record, model: VotedKernelClassifier) -> dict[str, float]:
+def _read_penalties(
+    header: Record, model: VotedKernelClassifier | VotedKernelRegressor
+) -> dict[str, float]:
     """Return lambda and beta. In older files, only the parameters hold them, as numbers."""
     totals, penalties = header.record("totals"), {}
     for key in PENALTIES:

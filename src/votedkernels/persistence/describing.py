@@ -18,11 +18,14 @@ from ..estimators._fitted_attributes import (
     PER_KERNEL,
     PER_PROBLEM,
     PROBABILITY_SCALE,
+    TARGET_NUMBERS,
     TOTALS,
     vote_of,
 )
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
+from ..estimators.regressor import VotedKernelRegressor
+from ..estimators.regressor_cv import VotedKernelRegressorCV
 from ..exceptions import NotPlainError
 from ..kernels import KernelFamily, clone_families, is_named_list
 from ..kernels.base import FloatArray
@@ -37,6 +40,12 @@ from .values import value_to_json
 from .votes import INTERCEPTS, WEIGHTS, vote_to_json
 
 CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
+REGRESSORS = (VotedKernelRegressor, VotedKernelRegressorCV)
+MODELS = (*CLASSIFIERS, *REGRESSORS)
+
+
+#: Numbers that only some models have.
+OPTIONAL = (PROBABILITY_SCALE, *TARGET_NUMBERS)
 
 
 def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
@@ -52,7 +61,7 @@ def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
             add_functions(functions, single)
             return describe_vote(single, inner)
 
-        header["tree"] = tree_to_json(model, "the model", arrays, Writers(write, CLASSIFIERS))
+        header["tree"] = tree_to_json(model, "the model", arrays, Writers(write, MODELS))
     else:
         scaling, step = None, None
         if isinstance(model, Pipeline):
@@ -80,25 +89,27 @@ def is_tree(model: Any) -> bool:
 
 
 def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
-    """Return one of our classifiers as JSON; its arrays are added to ``arrays``."""
+    """Return one of our models as JSON; its arrays are added to ``arrays``."""
     single, vote = _as_single(model), vote_of(model)
     families = _families_to_json(single, model, arrays)
     names = getattr(model, "feature_names_in_", None)
+    numeric = isinstance(model, REGRESSORS)
+    per_problem = (INTERCEPTS,) if numeric else (INTERCEPTS, *PER_PROBLEM)
     return {
-        "classes": classes_to_json(model.classes_),
+        "classes": None if numeric else classes_to_json(model.classes_),
         "n_features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "parameters": _parameters_to_json(single, model.complexities_, arrays),
         "kernels": _form_of(single.kernels),
         "families": families,
         "problems": [
-            {key: number_to_json(getattr(model, key)[row]) for key in (INTERCEPTS, *PER_PROBLEM)}
+            {key: number_to_json(getattr(model, key)[row]) for key in per_problem}
             for row in range(len(vote.intercepts))
         ],
         "totals": {
             key: number_to_json(getattr(model, key))
-            for key in (*TOTALS, *PENALTIES, PROBABILITY_SCALE)
-            if hasattr(model, key) or key != PROBABILITY_SCALE
+            for key in (*TOTALS, *PENALTIES, *OPTIONAL)
+            if hasattr(model, key) or key not in OPTIONAL
         },
         "n_iter": int(model.n_iter_),
         "stop_reason": model.stop_reason_,
@@ -108,9 +119,9 @@ def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
 
 
 def check_ends_in_vote(model: Any) -> None:
-    """Raise unless a model is one of our classifiers, or one of ours decides in it."""
+    """Raise unless a model is one of ours, or one of ours decides in it."""
     last = model
-    while not isinstance(last, CLASSIFIERS):
+    while not isinstance(last, MODELS):
         if isinstance(last, Pipeline):
             last = chosen_of(last.steps[-1][1])
         elif isinstance(last, CalibratedClassifierCV):
@@ -118,23 +129,25 @@ def check_ends_in_vote(model: Any) -> None:
             last = chosen_of(last.calibrated_classifiers_[0].estimator)
         else:
             break
-    if not isinstance(last, CLASSIFIERS):
+    if not isinstance(last, MODELS):
         found = type(model).__name__
         if last is not model:
             found += f" with {type(last).__name__}"
         raise TypeError(
-            "save_model takes a VotedKernelClassifier, a VotedKernelClassifierCV, or a Pipeline, "
-            f"CalibratedClassifierCV or fitted search of one of these; got {found}."
+            "save_model takes a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, "
+            f"or a Pipeline, CalibratedClassifierCV or fitted search of these; got {found}."
         )
 
 
-def _as_single(model: Any) -> VotedKernelClassifier:
-    """Return the model or, for a search, an unfitted classifier with the chosen parameters."""
+def _as_single(model: Any) -> VotedKernelClassifier | VotedKernelRegressor:
+    """Return the model or, for a search, an unfitted estimator with the chosen parameters."""
     check_is_fitted(model, WEIGHTS)
-    if isinstance(model, VotedKernelClassifier):
-        return model
-    chosen: VotedKernelClassifier = model.chosen_classifier()
-    return chosen
+    if isinstance(model, VotedKernelClassifierCV):
+        return model.chosen_classifier()
+    if isinstance(model, VotedKernelRegressorCV):
+        return model.chosen_regressor()
+    single: VotedKernelClassifier | VotedKernelRegressor = model
+    return single
 
 
 def _form_of(kernels: Any) -> str:
@@ -146,7 +159,7 @@ def _form_of(kernels: Any) -> str:
 
 
 def _families_to_json(
-    single: VotedKernelClassifier, model: Any, arrays: dict[str, Array]
+    single: VotedKernelClassifier | VotedKernelRegressor, model: Any, arrays: dict[str, Array]
 ) -> list[dict[str, Json]]:
     """Return the fitted families of the model, with their names in the parameters of ``single``."""
     pairs, families = clone_families(single.kernels), vote_of(model).families
@@ -182,7 +195,9 @@ def add_functions(functions: dict[str, Callable[..., object]], model: Any) -> No
 
 
 def _parameters_to_json(
-    single: VotedKernelClassifier, complexities: FloatArray, arrays: dict[str, Array]
+    single: VotedKernelClassifier | VotedKernelRegressor,
+    complexities: FloatArray,
+    arrays: dict[str, Array],
 ) -> dict[str, Json]:
     """Return all parameters except ``kernels``; some that cannot be stored are replaced."""
     instead = {"complexity": complexities, "random_state": None}

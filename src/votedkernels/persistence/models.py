@@ -22,9 +22,9 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : VotedKernelClassifier, VotedKernelClassifierCV, Pipeline or CalibratedClassifierCV
+    model : classifier or regressor of this library, Pipeline or CalibratedClassifierCV
         A fitted model. The steps of a pipeline can be scalers, imputers, encoders, PCA, vectorizers
-        of text and ColumnTransformer, then one of the two classifiers. A
+        of text and ColumnTransformer, then a classifier or a regressor of this library. A
         `VotedKernelClassifierCV` is saved as the classifier it chose, and a `GridSearchCV` as its
         best estimator.
     path : str or path-like

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..estimators._fitted_attributes import TOTALS
 from ..exceptions import ModelFileError
-from .building import CLASSIFIERS, open_header
+from .building import CLASSIFIERS, REGRESSORS, open_header
 from .container import Container, read_container, with_name
 from .reading import Record
 from .trees import MAX_DEPTH
@@ -35,8 +35,8 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
         ``name``, ``family``, ``complexity``, ``penalty`` and ``mass``), ``n_support``, ``n_terms``,
         ``complexity_penalty``, ``l1_penalty``, ``l2_penalty``, ``objective``, ``dual_bound``,
         ``dual_gap``, ``n_iter``, ``stop_reason``. The first two penalties may be
-        ``"auto"``. Numbers that are not finite are None. If there are several votes, all
-        numbers are those of the first one.
+        ``"auto"``. Numbers that are not finite are None, and so are the classes of regression. If
+        there are several votes, all numbers are those of the first one.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def _summarise(container: Container) -> dict[str, Any]:
         "versions": {key: versions.text(key) for key in versions.value},
         "classifier": header.text("kind" if is_tree else "classifier"),
         "n_votes": n_votes,
-        "classes": _labels(header.record("classes")),
+        "classes": None if header.is_none("classes") else _labels(header.record("classes")),
         "n_features": None if header.is_none("n_features") else header.count("n_features"),
         "feature_names": None if named.is_none("feature_names") else named.texts("feature_names"),
         "scaling": ", ".join(kinds) or None,
@@ -104,7 +104,7 @@ def _first_vote(node: Record) -> tuple[Record, str, list[str], int]:
     kinds: list[str] = []
     for _ in range(MAX_DEPTH + 1):
         kind = node.text("kind")
-        if kind in CLASSIFIERS:
+        if kind in (*CLASSIFIERS, *REGRESSORS):
             return node, prefix, kinds, n_votes
         if kind == "Pipeline":
             steps = node.records("steps")

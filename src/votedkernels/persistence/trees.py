@@ -138,7 +138,8 @@ def try_out(model: Any) -> None:
     """Let a model decide on an example, so that parts that do not fit raise an error now."""
     names = getattr(model, "feature_names_in_", None)
     rows = rows_of(example_of(model), names)
-    decide = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    ways = ("decision_function", "predict_proba", "predict")
+    decide = next(name for name in ways if hasattr(model, name))
     if not np.isfinite(getattr(model, decide)(rows)).all():
         raise ModelFileError("the model decides on an example by a number that is not finite.")
 
