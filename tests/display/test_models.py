@@ -27,6 +27,7 @@ from votedkernels import (
     VotedKernelClassifier,
     VotedKernelClassifierCV,
     VotingBoundaryDisplay,
+    choose_by_bound,
     voted_kernel_path,
 )
 from votedkernels.datasets import make_waveform
@@ -422,6 +423,46 @@ def test_several_bounds_with_measured_errors(moons):
     assert list(display.errors_.get_ydata()) == [0.1, 0.2]
     assert display.bars_["confidence"][0].get_width() == 0.3
     assert display.errors_.get_label() == "test error"
+
+
+def test_methods_side_by_side(moons):
+    X, y = moons
+    model = VotedKernelClassifier(Gaussian((1.0,), unit=1.0), l1_penalty=1e-2).fit(X, y)
+    methods = ["theorem", "compression", "best"]
+    display = BoundDisplay.from_estimator(model, X, y, method=methods)
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == methods
+    for place, method in enumerate(methods):
+        bound = model.generalization_bound(X, y, method=method)
+        drawn = {name: heights(bars)[place] for name, bars in display.bars_.items()}
+        assert {name: drawn[name] for name in bound.terms} == pytest.approx(bound.terms)
+        assert sum(drawn.values()) == pytest.approx(bound.value)
+
+
+def test_test_rows_have_bars(moons, two_classes):
+    X, y = moons
+    display = BoundDisplay.from_estimator(two_classes, X + 0.01, y, method="test")
+    assert list(display.bars_) == ["error on these rows", "uncertainty"]
+
+
+def test_bounds_along_a_path(moons):
+    X, y = moons
+    choice = choose_by_bound(VotedKernelClassifier(Gaussian((0.3, 1.0, 3.0))), X, y)
+    display = BoundDisplay.from_choice(choice, X + 0.01, y)
+    values = [bound.value for bound in choice.bounds]
+    assert len(values) > 8
+    tops = sum(np.array(heights(bars)) for bars in display.bars_.values())
+    assert tops == pytest.approx(values)
+    # Only the smallest has a number: bars along a path are narrow.
+    numbers = [text.get_text() for text in display.ax_.texts]
+    assert [text for text in numbers if text != "vacuous above"] == [f"{min(values):.3g}"]
+    errors = list(display.errors_.get_ydata())
+    chosen = int(np.argmin(values))
+    scaler = choice.model[0]
+    assert errors[chosen] == 1 - choice.bounds[chosen].rounded.score(scaler.transform(X + 0.01), y)
+    assert display.ax_.get_xlabel() == "complexity penalty"
+    assert BoundDisplay.from_choice(choice).errors_ is None
+    with pytest.raises(TypeError, match="needs what choose_by_bound returned"):
+        BoundDisplay.from_choice(choice.model)
 
 
 def test_bounds_that_cannot_be_drawn(moons, two_classes, three_classes, iris):

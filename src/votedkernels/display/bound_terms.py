@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -20,16 +20,21 @@ from .figure import (
 )
 from .models import earlier_steps, require_vote, transform
 
-#: All terms of the two theorems and of the bound for a constant vote, from bottom to top, with the
-#: numbers of their styles.
+#: All terms of all bounds, from bottom to top, with the numbers of their styles.
 TERMS = {
     "error": 5,
+    "error on the other rows": 5,
+    "error on these rows": 5,
+    "price of the description": 6,
+    "uncertainty": 7,
     "margin error": 0,
     "complexity": 1,
     "star hull": 2,
     "sampling the vote": 3,
     "confidence": 4,
 }
+#: With more bars than this, only the smallest bound has its number above it.
+MOST_NUMBERS = 8
 #: Why the bound of a pipeline is heuristic.
 FITTED_STEPS = "earlier steps of the pipeline may have been fitted to these rows"
 ERROR_STYLE = {
@@ -47,9 +52,9 @@ ERROR_STYLE = {
 class BoundDisplay:
     """The terms of bounds on the error, as stacked bars, one bar per bound.
 
-    Create it with `from_estimator` or, for several bounds side by side, with `from_bounds`. A
-    bound of 1 or more is vacuous; a line marks that level. A bar is labelled as heuristic if its
-    bound is not guaranteed.
+    Create it with `from_estimator`, for several bounds side by side with `from_bounds`, or for the
+    bounds along a path with `from_choice`. A bound of 1 or more is vacuous; a line marks that
+    level. A bar is labelled as heuristic if its bound is not guaranteed.
 
     Parameters
     ----------
@@ -59,6 +64,8 @@ class BoundDisplay:
         Labels of the bars; None uses the sizes of the samples.
     errors : array of shape (n_bounds,), default=None
         Errors measured on other rows, to be marked.
+    label : str, default=None
+        Label of the horizontal axis.
 
     Attributes
     ----------
@@ -85,10 +92,12 @@ class BoundDisplay:
         bounds: Sequence[GeneralizationBound],
         names: Sequence[str] | None = None,
         errors: Sequence[float] | FloatArray | None = None,
+        label: str | None = None,
     ) -> None:
         self.bounds = bounds
         self.names = names
         self.errors = errors
+        self.label = label
 
     @classmethod
     def from_estimator(
@@ -99,6 +108,7 @@ class BoundDisplay:
         *,
         delta: float = 0.05,
         radius: float | None = None,
+        method: str | Sequence[str] = "theorem",
         ax: Any = None,
         bar_kw: dict[str, Any] | None = None,
     ) -> Self:
@@ -112,6 +122,8 @@ class BoundDisplay:
             the same rows.
         X, y, delta, radius
             As for ``generalization_bound``.
+        method : str or list of str, default="theorem"
+            As for ``generalization_bound``; a list draws one bar per method.
         ax, bar_kw
             As for `plot`.
 
@@ -122,10 +134,58 @@ class BoundDisplay:
         caller = f"{cls.__name__}.from_estimator"
         import_pyplot(caller)
         model, steps = require_vote(estimator, caller), earlier_steps(estimator)
-        bound = model.generalization_bound(transform(steps, X), y, delta=delta, radius=radius)
+        rows, methods = transform(steps, X), [method] if isinstance(method, str) else method
+        bounds = [
+            model.generalization_bound(rows, y, delta=delta, radius=radius, method=each)
+            for each in methods
+        ]
         if steps:
-            bound = replace(bound, is_guarantee=False, reasons=(*bound.reasons, FITTED_STEPS))
-        return cls(bounds=[bound]).plot(ax, bar_kw=bar_kw)
+            bounds = [
+                replace(bound, is_guarantee=False, reasons=(*bound.reasons, FITTED_STEPS))
+                for bound in bounds
+            ]
+        return cls(bounds=bounds, names=None if isinstance(method, str) else methods).plot(
+            ax, bar_kw=bar_kw
+        )
+
+    @classmethod
+    def from_choice(
+        cls,
+        choice: Mapping[str, Any],
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        ax: Any = None,
+        bar_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the bounds along the path of `choose_by_bound`, from large to small penalties.
+
+        Parameters
+        ----------
+        choice : Bunch
+            The result of `choose_by_bound`.
+        X_test, y_test : other rows and their labels, default=None
+            If given, the errors of all rounded votes on these rows are marked.
+        ax, bar_kw
+            As for `plot`.
+
+        Returns
+        -------
+        display : BoundDisplay
+        """
+        caller = f"{cls.__name__}.from_choice"
+        import_pyplot(caller)
+        if not isinstance(choice, Mapping) or "bounds" not in choice:
+            raise TypeError(
+                f"{caller} needs what choose_by_bound returned, got {type(choice).__name__}."
+            )
+        bounds, errors = choice["bounds"], None
+        if X_test is not None:
+            rows = transform(earlier_steps(choice["model"]), X_test)
+            errors = [1 - bound.rounded.score(rows, y_test) for bound in bounds]
+        names = [f"{penalty:.2g}" for penalty in choice["complexity_penalties"]]
+        display = cls(bounds=bounds, names=names, errors=errors, label="complexity penalty")
+        return display.plot(ax, bar_kw=bar_kw)
 
     @classmethod
     def from_bounds(
@@ -180,7 +240,10 @@ class BoundDisplay:
                 places, heights, bottom=floor, **(style | full_names_of_area(bar_kw))
             )
             floor = floor + heights
-        for place, bound in zip(places, self.bounds, strict=True):
+        values = [bound.value for bound in self.bounds]
+        numbered = [int(np.argmin(values))] if len(values) > MOST_NUMBERS else range(len(values))
+        for place in numbered:
+            bound = self.bounds[place]
             ax.annotate(
                 f"{bound.value:.3g}", (place, bound.value), xytext=(0, 3), zorder=5,
                 textcoords="offset points", ha="center", va="bottom", color=INK,
@@ -220,12 +283,15 @@ class BoundDisplay:
                 for name, bound in zip(names, self.bounds, strict=True)
             ],
         )
-        ax.tick_params(axis="x", length=0, pad=8)  # leaves room for an error of 0, on the axis
+        turned = 90 if len(places) > MOST_NUMBERS else 0
+        ax.tick_params(
+            axis="x", length=0, pad=8, rotation=turned
+        )  # leaves room for an error of 0, on the axis
         # Without a margin, a single bar would fill the whole width.
         around = max(0.5, 1.6 - 0.5 * len(places))
         ax.set_xlim(-around, len(places) - 1 + around)
         ax.set_ylim(0.0, 1.1 * highest)
-        ax.set_xlabel("samples" if self.names is None else "")
+        ax.set_xlabel(self.label or ("samples" if self.names is None else ""))
         ax.set_ylabel("bound on the error, by term")
         tidy(ax, "y")
         handles, labels = ax.get_legend_handles_labels()

@@ -8,6 +8,8 @@ the rows that is fixed beforehand and used for nothing else.
 
 from __future__ import annotations
 
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,9 @@ from sklearn.utils import Bunch, _safe_indexing, check_consistent_length
 from .._system.budget import Budget, single_blas_thread
 from ..distributed import refuse_dask
 from ..exceptions import FitLimitError, OutOfTime
-from ..guarantees.compression import compression_bound
+from ..guarantees.compression import RoundedVote, compression_bound
 from ..guarantees.of_model import check_delta, check_two_classes, signs_of
-from ..guarantees.other_bounds import bound_by_compression
+from ..guarantees.other_bounds import bound_by_compression, with_weights
 from ..guarantees.theorems import GeneralizationBound
 from ..kernels import are_precomputed, clone_families
 from ..kernels.base import FloatArray, IntArray, Rows, count_rows, is_sparse
@@ -31,6 +33,7 @@ from ..preparation.validation import check_parameters, check_penalties, validate
 from ..problem import Vote
 from ._fitted_attributes import published_constants
 from ._path_sample import PathSample
+from ._voting import attributes_of
 from .classifier import VotedKernelClassifier
 from .path import refuse_continuum
 
@@ -83,7 +86,8 @@ def choose_by_bound(
         there is one;
         ``bound``, the bound on its error, a `GeneralizationBound`;
         ``complexity_penalty``, the chosen penalty; ``complexity_penalties``, all penalties tried,
-        and ``bounds``, their bounds; ``rows_set_aside``, the rows used for scaling.
+        and ``bounds``, their bounds, each with its rounded model; ``rows_set_aside``, the rows used
+        for scaling.
 
     Examples
     --------
@@ -109,13 +113,13 @@ def choose_by_bound(
     with single_blas_thread():
         path = PathOfBounds(model, rows, labels, delta)
         try:
-            penalties, bounds = path.follow(complexity_penalties)
+            penalties, votes = path.follow(complexity_penalties)
         except OutOfTime:
             raise FitLimitError(
                 f"time_limit={model.time_limit!r} ended the path before its first vote; give a "
                 "larger time_limit, fewer centers, or fewer kernels."
             ) from None
-    chosen = float(penalties[int(np.argmin([bound.value for bound in bounds]))])
+    chosen = float(penalties[int(np.argmin([vote.bound.value for vote in votes]))])
     model.set_params(complexity_penalty=chosen).fit(rows, labels)
     bound = model.generalization_bound(rows, labels, delta=delta, method="compression")
     fitted = bound.rounded
@@ -126,7 +130,7 @@ def choose_by_bound(
         bound=bound,
         complexity_penalty=chosen,
         complexity_penalties=penalties,
-        bounds=bounds,
+        bounds=[vote.described_by(model) for vote in votes],
         rows_set_aside=aside,
     )
 
@@ -198,6 +202,22 @@ def numbers_for_scales(family: Any) -> dict[str, float | None]:
     }
 
 
+@dataclass(frozen=True)
+class BoundedVote:
+    """A vote on the path, its rounded weights, and the bound on the error with these weights."""
+
+    vote: Vote
+    weights: RoundedVote
+    bound: GeneralizationBound
+
+    def described_by(self, model: VotedKernelClassifier) -> GeneralizationBound:
+        """Return the bound with its rounded model, like ``model`` in everything but the vote."""
+        own = copy.copy(model)
+        for name, value in attributes_of(self.vote).items():
+            setattr(own, name, value)
+        return replace(self.bound, rounded=with_weights(own, self.weights))
+
+
 class PathOfBounds:
     """Votes for one penalty after another, from large to small, and the bounds on their errors."""
 
@@ -209,29 +229,29 @@ class PathOfBounds:
         self.signs = signs_of(self.training.classes, y, count_rows(self.X))
         self.sample = PathSample(self.training, self.training.w, model.tol)
 
-    def follow(self, given: Any) -> tuple[FloatArray, list[GeneralizationBound]]:
-        """Return the penalties and their bounds, from large to small, as far as time allows."""
+    def follow(self, given: Any) -> tuple[FloatArray, list[BoundedVote]]:
+        """Return the penalties and their votes, from large to small, as far as time allows."""
         if given is None:
             steps = np.arange(1, MOST_PENALTIES + 1) / PENALTIES_PER_DECADE
             penalties = self.sample.first_entry() * 10.0**-steps
         else:
             penalties = np.sort(check_penalties(given, "complexity_penalties", ()))[::-1]
-        bounds: list[GeneralizationBound] = []
+        votes: list[BoundedVote] = []
         idle = 0
         for penalty in penalties:
             try:
-                bounds.append(self.bound_at(float(penalty)))
+                votes.append(self.vote_at(float(penalty)))
             except OutOfTime:
-                if not bounds:
+                if not votes:
                     raise
                 break
-            idle = idle + 1 if self.is_hopeless(bounds) else 0
+            idle = idle + 1 if self.is_hopeless([vote.bound for vote in votes]) else 0
             if given is None and idle == PATIENCE:
                 break
-        return penalties[: len(bounds)], bounds
+        return penalties[: len(votes)], votes
 
-    def bound_at(self, penalty: float) -> GeneralizationBound:
-        """Return the bound of the vote with this penalty."""
+    def vote_at(self, penalty: float) -> BoundedVote:
+        """Return the vote with this penalty, and its bound."""
         self.sample.follow_path(penalty, self.budget)
         (terms,) = [solution.terms for solution in self.sample.solutions]
         constants = published_constants(
@@ -242,8 +262,8 @@ class PathOfBounds:
         families = self.training.columns.families
         vote = Vote.gather([terms], constants, families, self.training.centers)
         n_kernels = self.training.columns.n_kernels
-        bound, _ = bound_by_compression(vote, self.X, self.signs, n_kernels, self.delta)
-        return bound
+        bound, weights = bound_by_compression(vote, self.X, self.signs, n_kernels, self.delta)
+        return BoundedVote(vote, weights, bound)
 
     def is_hopeless(self, bounds: list[GeneralizationBound]) -> bool:
         """Whether the last vote is that of the penalty before, or costs too much without errors."""
