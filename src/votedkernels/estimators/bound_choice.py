@@ -31,9 +31,8 @@ from ..kernels.families import fit_families
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters, check_penalties, validate_rows
 from ..problem import Vote
-from ._fitted_attributes import published_constants
+from ._fitted_attributes import attributes_of, published_constants
 from ._path_sample import PathSample
-from ._voting import attributes_of
 from .classifier import VotedKernelClassifier
 from .path import refuse_continuum
 
