@@ -14,17 +14,19 @@ from votedkernels import (
 )
 from votedkernels.solvers import CONVERGENT_SOLVERS
 
-#: The default penalties are small, which takes long with the slower solvers.
-LARGER = {"complexity_penalty": 0.3, "l1_penalty": 1e-2}
+#: Few kernels and large penalties, for entries that are about something else. The first entry of
+#: each kind has the defaults.
+FEW = Polynomial((1, 2))
+QUICK = {"kernels": FEW, "complexity_penalty": 0.3, "l1_penalty": 1e-2}
 ESTIMATORS = {
     "default": VotedKernelClassifier(),
     "gaussian": VotedKernelClassifier(Gaussian()),
     "precomputed": VotedKernelClassifier(Precomputed()),
-    "intercept": VotedKernelClassifier(fit_intercept=True),
-    "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-2, **LARGER),
-    "relaxed": VotedKernelClassifier(relaxation="auto"),
-    "probability": VotedKernelClassifier(probability=True, **LARGER),
-    "default search": VotedKernelClassifierCV(Gaussian((0.1, 1.0)), cv=2),
+    "intercept": VotedKernelClassifier(fit_intercept=True, **QUICK),
+    "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-2, **QUICK),
+    "relaxed": VotedKernelClassifier(relaxation="auto", **QUICK),
+    "probability": VotedKernelClassifier(probability=True, **QUICK),
+    "default search": VotedKernelClassifierCV(Gaussian(1.0), cv=2),
     "search": VotedKernelClassifierCV(
         Polynomial((1, 2)), complexity_penalties=(0.1, 1e-2), l1_penalties=(0.1,), cv=2
     ),
@@ -33,11 +35,11 @@ ESTIMATORS = {
     ),
     "regression": VotedKernelRegressor(),
     "regression precomputed": VotedKernelRegressor(Precomputed(), l1_penalty=1e-3),
-    "absolute": VotedKernelRegressor(loss="absolute", relaxation="auto"),
-    "quantile": VotedKernelRegressor(loss="quantile", quantile=0.3),
-    "regression search": VotedKernelRegressorCV(Gaussian((0.1, 1.0)), cv=2),
+    "absolute": VotedKernelRegressor(FEW, loss="absolute", relaxation="auto"),
+    "quantile": VotedKernelRegressor(FEW, loss="quantile", quantile=0.3),
+    "regression search": VotedKernelRegressorCV(Gaussian(1.0), cv=2),
 } | {
-    solver: VotedKernelClassifier(solver=solver, **LARGER)
+    solver: VotedKernelClassifier(solver=solver, **QUICK)
     for solver in CONVERGENT_SOLVERS
     if solver != VotedKernelClassifier().solver
 }

@@ -65,7 +65,7 @@ def test_it_finds_the_optimum_of_an_independent_solver(seed):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([solve_by_coordinate_descent, solve_by_paper_rule]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_best_objective_never_rises_and_the_gap_is_never_negative(seed, solve):
     problem = random_problem(seed)
     objectives, gaps = [], []
