@@ -50,8 +50,8 @@ def main():
             else:
                 worst = max(worst, float(np.abs(one - other).max()))
     trial.end(
-        f"{N_THREADS * len(jobs)} fits in {N_THREADS} threads, decisions within {worst:.1g} of "
-        "those of fits one by one"
+        f"{N_THREADS * len(jobs)} fits in {N_THREADS} threads; decisions within {worst:.1g} of "
+        "those of sequential fits"
     )
 
 

@@ -40,7 +40,7 @@ def main():
     trial = Trial(
         12,
         f"damaged files: {N_MODELS + N_PIPELINES:,} mutants of models, {N_TABLES:,} of CSV",
-        "one exception class, or exit code 2 with a line; bounded memory; no code run",
+        "one exception class, or exit code 2 and one line; bounded memory; no code run",
     )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -56,7 +56,7 @@ def main():
         trial.fail(f"memory grew by {grown:.0f} MB")
     if running or mutants.seen:
         trial.fail(f"something was run: {dict(running)} {mutants.seen[:3]}")
-    trial.end(f"{models}; {tables}; memory grew by {grown:.0f} MB, nothing was run")
+    trial.end(f"{models}; {tables}; memory grew by {grown:.0f} MB; nothing was run")
 
 
 # -- models ------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def damage_models(trial, originals, folder, n_models):
                 trial.fail(f"model, {kind} {number}: {type(error).__name__}: {text}")
             total += 1
             trial.tell(f"models: {kind}, {total:,} done, {refused:,} refused")
-    return f"{total:,} models, {refused:,} refused with ModelFileError and the others as they were"
+    return f"{total:,} models, {refused:,} refused with ModelFileError, others harmless"
 
 
 # -- tables ------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ def main():
     trial = Trial(
         4,
         "lambda and beta from 1e-12 to 1e3, features from 1e-8 to 1e8, degrees up to 20",
-        "certified, or warned with the true gap, or an error that names the kernel and a cure",
+        "certified, or warned with the true gap, or an error that names the kernel and says "
+        "what to do",
     )
     n = trial.count(N_FITS)
     first = trial.options.seed * N_FITS
@@ -34,9 +35,9 @@ def main():
                 trial.fail(f"fit {seed}: {state}")
         trial.tell(f"{done} of {n} fits")
     trial.end(
-        f"of {done} fits {counts['certified']} certified, {counts['warned']} warned with the true "
-        f"gap, {counts['refused']} refused with the kernel and a cure named, "
-        f"{done - sum(counts.values())} untrue"
+        f"{done} fits: {counts['certified']} certified, {counts['warned']} warned with the true "
+        f"gap, {counts['refused']} refused with a message that names the kernel and "
+        f"says what to do, {done - sum(counts.values())} false"
     )
 
 

@@ -61,7 +61,7 @@ def main():
         trial.tell(f"{number + 1} of {n} fits, {n_faults} faults")
     trial.end(
         f"{n_faults} faults in {n} fits: {certified} certified nevertheless, {warned} partial "
-        f"answers with their true gap, {n - certified - warned} crashes or untruths"
+        f"answers with their true gap, {n - certified - warned} crashes or false claims"
     )
 
 

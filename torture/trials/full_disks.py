@@ -28,7 +28,7 @@ RECORDS = [r for name in ("l1-svm", "vkr-trace") for r in make_runs("musk", name
 def main():
     trial = Trial(
         7,
-        "disk full, folder read-only, file replaced during write, for all that writes files",
+        "disk full, folder read-only, file replaced during write, for everything that writes files",
         "old file intact; exit code not 0; clear message; nothing half-written",
     )
     random = np.random.default_rng(trial.options.seed)
@@ -51,7 +51,7 @@ def main():
                 told.append(f"{how} {n_failed} of {n_cases}")
         full_output(trial, sources)
     means = "a tmpfs of 256 KiB, remounted read-only" if is_mounted else "limits and modes"
-    trial.end(f"writing failed as it must ({means}): {'; '.join(told)}; /dev/full 3 of 3")
+    trial.end(f"writing failed cleanly ({means}): {'; '.join(told)}; /dev/full 3 of 3")
 
 
 # -- what writes -------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def main():
         trial.fail(f"memory grew by {grown:.0f} MB")
     trial.end(
         f"{n_refused} downloads and {n_bombs} bombs refused in one line each, {n_damaged:,} "
-        "damaged archives refused or read as they were; nothing written outside the cache; "
+        "damaged archives refused or read correctly; nothing written outside the cache; "
         f"memory grew by {grown:.0f} MB"
     )
 

@@ -276,7 +276,7 @@ def interrupted(random, recorder):
 CASES = {
     "NaN or infinity in one block": value_in_one_block,
     "changing shape": changing_shape,
-    "no numbers": no_numbers,
+    "not numbers": no_numbers,
     "exception": exception,
     "NaN at prediction": broken_at_prediction,
     "writing into a table": writing,

@@ -55,10 +55,9 @@ def main():
             campaign = folder / f"campaign-{campaigns}"
         compare(trial, finish(campaign), expected)
     trial.end(
-        f"{kills} kills, {resumed} of them in campaigns that had records before, {grown} after "
-        "new ones were written, "
-        f"{campaigns + 1} campaigns brought to their end, each with the records and tables of an "
-        "undisturbed one; no process left"
+        f"{kills} kills, {resumed} of them in runs that already had records, {grown} after new "
+        f"records were written; {campaigns + 1} runs were completed, each with the records and "
+        "tables of an uninterrupted run; no process was left"
     )
 
 

@@ -19,8 +19,8 @@ def main():
     trial = Trial(
         9,
         f"{N_FITS} fits of every kind in one process",
-        f"the process grows by less than {MEGABYTES} MB after {WARM_UP} fits; no thread and no "
-        "file is left open",
+        f"the process grows by less than {MEGABYTES} MB after {WARM_UP} fits; no thread "
+        "keeps running, no file stays open",
     )
     n = max(2, trial.count(N_FITS - WARM_UP))
     # The same few problems are repeated: what one of them leaks would be leaked again and again.

@@ -77,8 +77,8 @@ print(json.dumps({"extra": peak - before, "seconds": seconds, "refused": refused
 def main():
     trial = Trial(
         8,
-        "memory_limit from 64 MB to 4 GB, in processes of their own",
-        "extra memory (peak of the resident set over that after imports and compilation) at most "
+        "memory_limit from 64 MB to 4 GB, each in its own process",
+        "extra memory (peak resident set minus that after imports and compilation) at most "
         f"10 % above the limit, or refused in under {REFUSAL_SECONDS:g} s",
     )
     n = trial.count(N_LIMITS)
@@ -98,9 +98,7 @@ def main():
                 worst = max(worst, share)
                 if share > EXCESS:
                     trial.fail(f"{job}: took {result['extra'] / 1e6:.0f} MB, {share:.2f} times")
-    trial.end(
-        f"{n - refused} fits took at most {worst:.2f} times their limit, {refused} were refused"
-    )
+    trial.end(f"{n - refused} fits took at most {worst:.2f} times their limit; refused: {refused}")
 
 
 def draw(random, number, n):

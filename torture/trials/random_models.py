@@ -59,7 +59,7 @@ def main():
         trial.tell(f"{sum(counts.values())} of {n} models")
     trial.end(
         f"{counts['optimal']} proved optimal, {counts['stopped']} stopped early with a true bound, "
-        f"{counts['refused']} refused by an error of its own class, of {n}"
+        f"{counts['refused']} refused with an error of our own class, of {n}"
     )
 
 

@@ -77,7 +77,7 @@ def take_columns(
 
 
 def map_block(block: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Return a function of a block of a design matrix."""
+    """Apply a function to a block of a design matrix."""
     with single_blas_thread():
         return function(block)
 

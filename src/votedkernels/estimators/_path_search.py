@@ -10,7 +10,7 @@ or the pinball loss. The last term prefers fewer centres if all else is equal. T
 a few levels without an improvement, before it reaches the most expensive levels.
 
 The model is a committee: the mean of the votes of the best settings, whatever their levels (with
-more than two classes, all are of the best level). Levels share most of their centres, so averaging
+more than two classes, all from the best level). Levels share most of their centres, so averaging
 reduces the noise of the choice and adds few support vectors.
 """
 

@@ -25,7 +25,7 @@ TYPES: dict[str, tuple[Any, Any]] = {
 
 
 def tensor_of(classes: Any) -> tuple[Any, Any]:
-    """Return the labels in a dtype that ONNX has, and its type in skl2onnx."""
+    """Return the labels in a dtype that ONNX supports, and its type in skl2onnx."""
     # Strings may be objects or NumPy's StringDType; np.array finds their type from their values.
     values = classes if classes.dtype.kind in TYPES else np.array(classes.tolist())
     if values.dtype.kind in TYPES:

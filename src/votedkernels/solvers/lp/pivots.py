@@ -130,7 +130,7 @@ def pass_breakpoints(
     count: int,
     needed: float,
 ) -> tuple[int, IntArray]:
-    """Take the smallest ratios until their gains cover ``needed``; return as `long_step`."""
+    """Take the smallest ratios until their gains cover ``needed``; return what `long_step` does."""
     for start in range(count // 2 - 1, -1, -1):
         sift_down(ratios, items, start, count)
     # What is taken off the heap is stored behind it, in reverse order.
