@@ -60,7 +60,7 @@ def assert_unchanged(model, before):
 @pytest.mark.parametrize("after", [0, 1, 2])
 @pytest.mark.parametrize("number", [0, 1], ids=["plain", "search"])
 def test_a_kernel_that_raises_leaves_nothing(data, after, number, monkeypatch):
-    monkeypatch.setattr("votedkernels.kernels.local_columns.BASE_ROWS", 16)
+    monkeypatch.setattr("votedkernels.Similarity.rows_at_once", 16)
     model = estimators(failing_kernel(after))[number]
     with pytest.raises(Boom):
         model.fit(*data)

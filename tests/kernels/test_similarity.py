@@ -176,8 +176,81 @@ def test_a_limit_of_time_is_kept_between_calls_of_a_slow_function(table, solver,
         time.sleep(0.05)
         return dot(A, B)
 
-    monkeypatch.setattr("votedkernels.kernels.local_columns.BASE_ROWS", 4)
+    monkeypatch.setattr(Similarity, "rows_at_once", 4)
     model = VotedKernelClassifier(Similarity(slow), time_limit=0.12, solver=solver)
     with pytest.raises(FitLimitError, match="time_limit"):
         model.fit(X, y)
     assert len(calls) <= 4
+
+
+def jaccard(a, b):
+    return len(set(a) & set(b)) / len(set(a) | set(b))
+
+
+def jaccard_matrix(A, B):
+    return np.array([[jaccard(a, b) for b in B] for a in A])
+
+
+def many_words(n=70):
+    random = np.random.default_rng(0)
+    words = ["".join(random.choice(list("abcdefgh"), random.integers(2, 9))) for _ in range(n)]
+    return words, np.array(["a" in word for word in words])
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_function_of_two_samples_is_the_function_of_two_lists(symmetric):
+    X, y = many_words()
+    y = y.copy()
+    X[1], y[1] = X[0], not y[0]  # the same word with both labels: two rows, one centre
+    pairs = Similarity(jaccard, pairwise=True, symmetric=symmetric)
+    lists = Similarity(jaccard_matrix)
+    first, second = (VotedKernelClassifier(f, tol=1e-9).fit(X, y) for f in (pairs, lists))
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+    assert first.kernel_names_ == ["jaccard"]
+
+
+def test_symmetry_halves_the_work():
+    X, y = many_words(200)
+    X = list(dict.fromkeys(X))
+    y = y[: len(X)]
+    calls = []
+
+    def counted(a, b):
+        calls.append(a)
+        return jaccard(a, b)
+
+    for symmetric, most in ((True, 0.6), (False, 1.1)):
+        calls.clear()
+        family = Similarity(counted, pairwise=True, symmetric=symmetric)
+        VotedKernelClassifier(family).fit(X, y)
+        assert 0.5 * len(X) ** 2 < len(calls) < most * len(X) ** 2
+
+
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_a_false_promise_of_symmetry_is_noticed(pairwise):
+    X, y = many_words()
+
+    def skewed(a, b):
+        return len(set(a) & set(b)) / len(set(b))
+
+    function = skewed if pairwise else lambda A, B: np.array([[skewed(a, b) for b in B] for a in A])
+    family = Similarity(function, name="skewed", pairwise=pairwise, symmetric=True)
+    with pytest.raises(ValueError, match=r"kernel skewed is declared symmetric.*symmetric=False"):
+        VotedKernelClassifier(family).fit(X, y)
+
+
+def test_a_function_of_two_samples_is_told_about_pairwise(table):
+    X, y = table
+    with pytest.raises(ValueError, match=r"Similarity\(function, pairwise=True\)"):
+        VotedKernelClassifier(Similarity(lambda a, b: float(np.vdot(a[0], b[0])))).fit(X, y)
+    with pytest.raises(ValueError, match=r"must return a number.*use Similarity\(function\)"):
+        VotedKernelClassifier(Similarity(lambda a, b: np.ones(2), pairwise=True)).fit(X, y)
+    with pytest.raises(ValueError, match="pairwise of Similarity must be True or False"):
+        VotedKernelClassifier(Similarity(dot, pairwise="yes")).fit(X, y)
+
+
+def test_progress_of_a_slow_function_is_logged(caplog):
+    X, y = many_words()
+    with caplog.at_level("DEBUG", "votedkernels"):
+        VotedKernelClassifier(Similarity(jaccard, pairwise=True)).fit(X, y)
+    assert any("jaccard: 32 of" in record.getMessage() for record in caplog.records)

@@ -19,7 +19,8 @@ from votedkernels.kernels import local_columns
 N_FITS = 120
 SECONDS = 2.0
 #: Small blocks, so that a function is called often and can change its results.
-local_columns.BLOCK_ROWS, local_columns.BLOCK_CENTERS, local_columns.BASE_ROWS = 16, 8, 16
+local_columns.BLOCK_ROWS, local_columns.BLOCK_CENTERS = 16, 8
+Similarity.rows_at_once = 16
 
 
 class Mine(Exception):

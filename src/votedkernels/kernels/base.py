@@ -13,8 +13,9 @@ Families know nothing about labels, penalties or solvers.
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from numbers import Real
 from typing import Protocol, Self, TypeAlias, TypeGuard, cast, overload
 
@@ -51,6 +52,8 @@ class HasShape(Protocol):
     def shape(self) -> tuple[int, ...]:
         """The length of each axis."""
 
+
+logger = logging.getLogger("votedkernels")
 
 # A tile of this many float64 values stays in the second-level cache with room for its powers.
 TILE_ROWS = 512
@@ -173,6 +176,12 @@ class KernelFamily(BaseEstimator):
     #: B(x, c) = B(c, x), and `correlate_fused` takes transposed blocks of it.
     has_fused = False
 
+    #: B(x, c) = B(c, x), so that half of a square matrix is enough.
+    is_symmetric = False
+
+    #: How many rows of a base to compute between two checks of the deadline.
+    rows_at_once = 256
+
     #: A value may take arbitrarily long, so the deadline is checked before each block.
     is_costly = False
 
@@ -206,6 +215,55 @@ class KernelFamily(BaseEstimator):
     def base(self, X: Rows, centers: Rows) -> FloatArray:
         """Return the shared base B(x, c), shape (n_rows, n_centers)."""
         raise NotImplementedError
+
+    def whole_base(
+        self,
+        X: Rows,
+        centers: Rows,
+        center_of: IntArray | None,
+        in_blocks: Callable[[Callable[[slice], None], int, int], object],
+    ) -> FloatArray:
+        """Return the base of all rows and centres.
+
+        If it is symmetric and the rows are in the order of their centres, each block of rows leaves
+        out the centres of earlier blocks. These values are copied from there.
+
+        Parameters
+        ----------
+        X, centers : rows and centres
+        center_of : the number of the centre at each row, if every row is a centre
+        in_blocks : takes a function, n and a size; calls the function on blocks of range(n)
+        """
+        n_rows = count_rows(X)
+        out = np.empty((n_rows, count_rows(centers), *self.base_axes))
+        order = center_of if self.is_symmetric else None
+        if order is None or np.any(np.diff(order) < 0):
+            order = np.zeros(n_rows, np.intp)
+
+        def work(rows: slice) -> None:
+            points = take_rows(centers, slice(order[rows.start], None))
+            out[rows, order[rows.start] :] = self.base(take_rows(X, rows), points)
+            if self.is_costly:
+                logger.debug("%s: %d of %d rows compared", self.names_[0], rows.stop, n_rows)
+
+        in_blocks(work, n_rows, self.rows_at_once)
+        if order[-1] > 0:
+            self._mirror(out, order)
+        return out
+
+    def _mirror(self, base: FloatArray, center_of: IntArray) -> None:
+        """Copy the values of a symmetric base that were left out."""
+        _, row_of = np.unique(center_of, return_index=True)
+        for start in range(0, len(base), self.rows_at_once):
+            rows = slice(start, start + self.rows_at_once)
+            first, mine = center_of[start], center_of[rows]
+            base[rows, :first] = np.swapaxes(base[np.ix_(row_of[:first], mine)], 0, 1)
+            square = base[rows][:, mine]
+            if not np.allclose(square, np.swapaxes(square, 0, 1)):
+                raise ValueError(
+                    f"kernel {self.names_[0]} is declared symmetric, but K(x, c) and K(c, x) "
+                    "differ for some training rows; use symmetric=False."
+                )
 
     def member(self, base: FloatArray, k: int) -> FloatArray:
         """Compute the values of member k elementwise from the base."""

@@ -149,12 +149,14 @@ class EditDistance(KernelFamily):
         return np.asarray(np.exp(values, out=values))
 
     @property
-    def has_fused(self) -> bool:  # type: ignore[override]
-        """Whether the compiled loop applies: to exponentials, except those of Jaro's distances.
+    def is_symmetric(self) -> bool:  # type: ignore[override]
+        """Whether the distance is symmetric; Jaro's matching is not known to be."""
+        return not self.metric.startswith("jaro")
 
-        Jaro's matching is not known to be symmetric.
-        """
-        return self.rates_ is not None and not self.metric.startswith("jaro")
+    @property
+    def has_fused(self) -> bool:  # type: ignore[override]
+        """Whether the compiled loop applies: to exponentials of symmetric distances."""
+        return self.rates_ is not None and self.is_symmetric
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
         """Return `correlate` of the transposed base, by a compiled loop."""

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from .._system.budget import Budget
+from ..exceptions import OutOfTime
 from .base import FloatArray, IntArray, KernelFamily, Rows, count_rows, take_rows
 from .columns import Columns, blocks, has_numba
 from .families import are_precomputed
@@ -27,7 +28,6 @@ BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
 VOTE_ROWS = 1024  # a block of votes stays in cache
 FUSED_ROWS = 256
-BASE_ROWS = 256  # for bases to store; the deadline is checked between blocks
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
 #: Computing the bases to store may take this fraction, 1 / BASES, of the time to the deadline.
@@ -341,15 +341,18 @@ class LocalColumns(Columns):
 
     # -- blocks ------------------------------------------------------------------------
 
-    def _map(self, work: Callable[[slice], Result], n: int, size: int) -> list[Result]:
+    def _map(
+        self, work: Callable[[slice], Result], n: int, size: int, budget: Budget | None = None
+    ) -> list[Result]:
         """Call ``work`` on the blocks of range(n), in several threads; stop at the deadline."""
+        budget = budget or self.budget
 
         def in_time(part: slice) -> Result:
-            self.budget.check_time()
+            budget.check_time()
             return work(part)
 
         parts = list(blocks(n, size))
-        n_jobs = self.budget.n_jobs
+        n_jobs = budget.n_jobs
         if n_jobs == 1 or len(parts) == 1:
             return [in_time(part) for part in parts]
         with ThreadPoolExecutor(n_jobs) as pool:
@@ -373,20 +376,20 @@ class LocalColumns(Columns):
         bases: list[FloatArray | None] = []
         size_of_one = self.n_rows * self.n_centers
         budget = self.budget.share(BASES)
+
+        def in_blocks(work: Callable[[slice], None], n: int, size: int) -> None:
+            self._map(work, n, size, budget)
+
         for family in self.families:
             size = 8 * size_of_one * math.prod(family.base_axes)
             if size > memory_limit or not family.keeps_base(size_of_one):
                 bases.append(None)
                 continue
             memory_limit -= size
-            base = np.empty((self.n_rows, self.n_centers, *family.base_axes))
-            for rows in blocks(self.n_rows, BASE_ROWS):
-                if budget.is_late:
-                    bases.append(None)
-                    break
-                base[rows] = family.base(take_rows(self.X, rows), self.centers)
-            else:
-                bases.append(base)
+            try:
+                bases.append(family.whole_base(self.X, self.centers, self._center_of, in_blocks))
+            except OutOfTime:
+                bases.append(None)
         return bases
 
 

@@ -21,7 +21,8 @@ class Similarity(KernelFamily):
         lists of objects if the classifier was given objects. Row a, column b is the similarity of
         ``A[a]`` to the centre ``B[b]``. It need not be symmetric or positive definite. Arrays are
         copies, so the function may overwrite them; other objects are not copied and must not be
-        changed. Time limits are checked between calls.
+        changed. Time limits are checked between calls. With ``pairwise``, ``function(a, b)``
+        compares one sample with one centre and returns a number.
     name : str, default=None
         Name in tables and messages; by default the name of the function.
     positive_definite : bool, default=False
@@ -30,6 +31,24 @@ class Similarity(KernelFamily):
     bound : float, default=None
         Declare that no value exceeds this number in absolute value. A value that does raises an
         error.
+    pairwise : bool, default=False
+        Whether the function takes two samples rather than two lists. It is called for every pair,
+        in plain Python, so a function of two lists is usually faster. Progress is written to the
+        logger ``votedkernels``, and time limits are checked every few rows.
+    symmetric : bool, default=False
+        Declare that swapping sample and centre changes nothing. Only half of the similarities
+        between training rows are then computed. If some of them differ, an error is raised.
+
+    Examples
+    --------
+    >>> from votedkernels import Similarity, VotedKernelClassifier
+    >>> def common_letters(a, b):
+    ...     return len(set(a) & set(b)) / len(set(a) | set(b))
+    >>> words = ["stone", "stones", "stony", "river", "rivers", "riverside"]
+    >>> kinds = ["solid", "solid", "solid", "liquid", "liquid", "liquid"]
+    >>> family = Similarity(common_letters, pairwise=True, symmetric=True)
+    >>> VotedKernelClassifier(family).fit(words, kinds).predict(["atone", "driver"]).tolist()
+    ['solid', 'liquid']
     """
 
     accepts_objects = True
@@ -42,11 +61,25 @@ class Similarity(KernelFamily):
         name: str | None = None,
         positive_definite: bool = False,
         bound: float | None = None,
+        pairwise: bool = False,
+        symmetric: bool = False,
     ) -> None:
         self.function = function
         self.name = name
         self.positive_definite = positive_definite
         self.bound = bound
+        self.pairwise = pairwise
+        self.symmetric = symmetric
+
+    @property
+    def is_symmetric(self) -> bool:  # type: ignore[override]
+        """As declared by the parameter."""
+        return self.symmetric
+
+    @property
+    def rows_at_once(self) -> int:  # type: ignore[override]
+        """Fewer for a function of two samples, which is slow."""
+        return 16 if self.pairwise else 256
 
     @property
     def is_positive_definite(self) -> bool:
@@ -58,6 +91,11 @@ class Similarity(KernelFamily):
         del X, sample_weight
         if not callable(self.function):
             raise TypeError(f"function of Similarity must be callable, got {self.function!r}.")
+        for flag in ("pairwise", "symmetric"):
+            if not isinstance(getattr(self, flag), bool | np.bool_):
+                raise ValueError(
+                    f"{flag} of Similarity must be True or False, got {getattr(self, flag)!r}."
+                )
         if self.bound is not None and not (is_number(self.bound) and self.bound > 0):
             raise ValueError(f"bound of Similarity must be a positive number, got {self.bound!r}.")
         name = self.name or getattr(self.function, "__name__", type(self.function).__name__)
@@ -66,13 +104,17 @@ class Similarity(KernelFamily):
 
     def base(self, X: Rows, centers: Rows) -> FloatArray:
         """Return function(X, centers) as float64, after checks."""
-        values = np.asarray(self.function(_copied(X), _copied(centers)))
         shape = (count_rows(X), count_rows(centers))
         name = self.names_[0]
+        if self.pairwise:
+            values = self._of_pairs(_copied(X), _copied(centers))
+        else:
+            values = np.asarray(self.function(_copied(X), _copied(centers)))
         if values.shape != shape:
             raise ValueError(
                 f"kernel {name} returned an array of shape {values.shape} for {shape[0]} rows and "
-                f"{shape[1]} centres; function(A, B) must return shape (len(A), len(B))."
+                f"{shape[1]} centres; function(A, B) must return shape (len(A), len(B)). If your "
+                "function compares two samples, use Similarity(function, pairwise=True)."
             )
         if values.dtype.kind not in "biuf":
             raise ValueError(
@@ -91,6 +133,22 @@ class Similarity(KernelFamily):
                 f"kernel {name} returned {np.abs(values).max():.6g} in absolute value, above its "
                 f"declared bound={self.bound:g}; give a larger bound, or None."
             )
+        return values
+
+    def _of_pairs(self, X: Rows, centers: Rows) -> FloatArray:
+        """Return the function of every pair, after a check that it is a number."""
+        values = np.empty((count_rows(X), count_rows(centers)))
+        for i, x in enumerate(X):
+            for j, center in enumerate(centers):
+                value = self.function(x, center)
+                try:
+                    values[i, j] = value
+                except (TypeError, ValueError):
+                    raise ValueError(
+                        f"kernel {self.names_[0]} returned {value!r:.80} for two samples; with "
+                        "pairwise=True, function(a, b) must return a number. If your function "
+                        "takes two lists, use Similarity(function)."
+                    ) from None
         return values
 
     def supremum(self, radius: float | None) -> FloatArray | None:
