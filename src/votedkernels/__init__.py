@@ -24,6 +24,7 @@ from .estimators.regressor_cv import VotedKernelRegressorCV
 from .kernels import (
     ContinuousGaussian,
     EditDistance,
+    ElasticDistance,
     Gaussian,
     Polynomial,
     Precomputed,
@@ -39,6 +40,7 @@ __all__ = [
     "ConvergenceDisplay",
     "Dimension",
     "EditDistance",
+    "ElasticDistance",
     "Empirical",
     "ExplanationDisplay",
     "Gaussian",

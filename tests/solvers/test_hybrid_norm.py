@@ -15,14 +15,13 @@ from votedkernels import (
     Precomputed,
     Similarity,
     VotedKernelClassifier,
-    voted_kernel_path,
 )
 from votedkernels._system.budget import Budget
 from votedkernels.exceptions import FitLimitError
 from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem, Terms
 from votedkernels.problem.solution import extended_values, rounding_error, verify
-from votedkernels.solvers import SOLVERS, solve_by_column_generation, solve_by_coordinate_descent
+from votedkernels.solvers import solve_by_column_generation, solve_by_coordinate_descent
 
 
 def random_problem(seed, l2_penalty=None):
@@ -330,30 +329,25 @@ def test_a_bad_l2_penalty(value):
         hybrid(l2_penalty=value).fit(*moons())
 
 
-@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "coordinate-descent"])
+@pytest.mark.parametrize("solver", ["lp", "coordinate-descent-paper"])
 def test_other_solvers_refuse(solver):
-    with pytest.raises(ValueError, match=r"use solver='coordinate-descent'"):
+    with pytest.raises(ValueError, match=r"use solver='column-generation'"):
         hybrid(solver=solver).fit(*moons())
-
-
-def test_a_path_refuses():
-    with pytest.raises(ValueError, match="l2_penalty"):
-        voted_kernel_path(*moons(), Gaussian(), l2_penalty=1e-3)
 
 
 def test_kernels_that_are_not_positive_definite_are_refused():
     X, y = moons()
     kernels = [Gaussian(), Similarity(lambda a, b: float(np.tanh(a @ b)))]
     with pytest.raises(ValueError, match="positive definite"):
-        hybrid(kernels).fit(X, y)
+        hybrid(kernels, l2_norm="rkhs").fit(X, y)
     with pytest.raises(ValueError, match="precomputed is not known to be"):
-        hybrid(Precomputed()).fit(X @ X.T, y)
+        hybrid(Precomputed(), l2_norm="rkhs").fit(X @ X.T, y)
 
 
 def test_centers_of_ones_own_are_refused():
     X, y = moons()
     with pytest.raises(ValueError, match=r"centers=None or a number"):
-        hybrid(centers=X[:10]).fit(X, y)
+        hybrid(centers=X[:10], l2_norm="rkhs").fit(X, y)
 
 
 def test_a_kernel_without_l1_penalty_is_refused():

@@ -37,7 +37,9 @@ MOST_LEVELS = 12
 #: The l1 path ends when terms exceed this share of the rows, or the loss falls below this value.
 MOST_TERMS, MOST_TERMS_OF_NUMBERS = 0.15, 0.08
 LEAST_LOSS = 0.03
-#: Rows stop joining when the centres exceed this share of the rows, or reach this number.
+#: Rows stop joining when the centres exceed this share of the rows, or reach this number. If some
+#: kernels are not positive definite, all rows may join: with similarities of strings, votes of
+#: nearly all rows are often the best.
 MOST_CENTERS = 0.5
 CENTERS_AT_ALL = 1500
 #: After a search on some of the rows, the l1 path of all rows ends at this number of centres.
@@ -210,13 +212,19 @@ class PathSearch:
                 n_kernels = KERNELS_WHILE_MANY_GROW if self.many_classes else KERNELS_WHILE_GROWING
                 kernels = best_kernels(level, n_kernels)
                 large = max(len(s.chosen) for s in self.samples) >= CENTERS_AT_ALL
-                if share > MOST_CENTERS or large or not all(s.can_grow for s in self.samples):
+                if share > self._most_centers or large or not all(s.can_grow for s in self.samples):
                     return
 
     @property
     def many_classes(self) -> bool:
         """Whether there are more than two classes."""
         return self.training.n_problems > 1
+
+    @property
+    def _most_centers(self) -> float:
+        """Share of the rows that may become centres before the search ends."""
+        definite = all(f.is_positive_definite for f in self.training.columns.families)
+        return MOST_CENTERS if definite else 1.0
 
     def _first_level(self, *, in_a_hurry: bool) -> int:
         """Return the number of the first level, counted from the first column with a weight."""

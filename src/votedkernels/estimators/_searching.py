@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import IntArray, count_rows
-from ..preparation.validation import check_parameters, check_verbose
+from ..preparation.validation import check_parameters, check_penalties, check_verbose
 from ._ongoing_fit import FitAttempt, fitted_attributes
 from ._path_search import MOST_LEVELS
 from ._path_strategy import PathStrategy
@@ -54,6 +54,7 @@ class SearchMixin:
     _shared_parameters: ClassVar[tuple[str, ...]]
     kernels: Any
     complexity: Any
+    l2_penalties: Any
     cv: Any
     scoring: Any
     prefer: str
@@ -142,14 +143,18 @@ class SearchMixin:
             if not value:
                 raise ValueError(f"{name} is an empty dict; give at least one alternative.")
         shared = {name: getattr(self, name) for name in self._shared_parameters}
+        if getattr(self, "l2_penalties", None) is not None:
+            squares = check_penalties(self.l2_penalties, "l2_penalties", ())
+            searched["l2_penalty"] = {value: value for value in map(float, squares)}
         for choice in product(*searched.values()):
             named = dict(zip(searched, choice, strict=True))
             values = {name: searched[name][key] for name, key in named.items()}
             yield (
                 named,
                 self._single(
-                    clone(values.get("kernels", self.kernels), safe=False),
-                    complexity=values.get("complexity", self.complexity),
+                    clone(values.pop("kernels", self.kernels), safe=False),
+                    complexity=values.pop("complexity", self.complexity),
+                    **values,
                     **shared,
                 ),
             )

@@ -46,12 +46,16 @@ class VotedKernelClassifier(
         no penalty, as with ``complexity_penalty=0``. With that and one kernel, the model is the
         norm-1 SVM.
     l2_penalty : float, default=0.0
-        Rho, the penalty on squared norms in the kernels' own spaces. It adds
-        ``rho/2 sum_k a_k^T K_k a_k`` to F, as in a support vector machine (the hybrid norm).
-        This requires positive definite kernels, training rows as centres, and
-        ``solver="coordinate-descent"``. Matrices and functions that are declared positive
-        definite are checked: up to 2,000 rows before the fit, and all columns in use during
-        it. A negative eigenvalue raises an error.
+        Rho, the penalty on a squared norm in addition to the l1 norm. It needs
+        ``solver="column-generation"`` or ``"coordinate-descent"``.
+    l2_norm : {"auto", "rkhs", "weights"}, default="auto"
+        Which squared norm. ``"rkhs"`` adds ``rho/2 sum_k a_k^T K_k a_k`` to F, as in a support
+        vector machine (the hybrid norm). It requires positive definite kernels and training rows
+        as centres. Matrices and functions that are declared positive definite are checked: up to
+        2,000 rows before the fit, and all columns in use during it. A negative eigenvalue raises
+        an error. ``"weights"`` adds ``rho/2 sum_kj s_kj^2 a_kj^2`` (the elastic net), where
+        s_kj^2 is the mean square of column kj, for any kernels and centres. ``"auto"`` is
+        ``"rkhs"`` if that applies.
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
         (rho) on the squared norms in the kernels' own spaces. Several classes share all terms.
@@ -166,6 +170,7 @@ class VotedKernelClassifier(
         complexity_penalty: float | str = "auto",
         l1_penalty: float | str = "auto",
         l2_penalty: float = 0.0,
+        l2_norm: str = "auto",
         relaxation: float | str | None = None,
         complexity: Any = "auto",
         centers: Any = None,
@@ -185,6 +190,7 @@ class VotedKernelClassifier(
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
         self.l2_penalty = l2_penalty
+        self.l2_norm = l2_norm
         self.relaxation = relaxation
         self.complexity = complexity
         self.centers = centers

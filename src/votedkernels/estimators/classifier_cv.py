@@ -53,6 +53,10 @@ class VotedKernelClassifierCV(
     complexity_penalties, l1_penalties : array-like, default=None
         A grid of penalties. If only one is given, the other is 1, 0.1, ..., 1e-6. If both are None,
         the search has two stages.
+    l2_penalties : array-like, default=None
+        Values of ``l2_penalty`` to search over. They make a grid of every pair of the other
+        penalties, too.
+    l2_norm : as for `VotedKernelClassifier`, default="auto"
     cv : int, splitter or iterable, default=None
         Cross-validation; None means 5 stratified folds, shuffled unless there is a grid.
     scoring : str or callable, default=None
@@ -85,8 +89,8 @@ class VotedKernelClassifierCV(
     ----------
     best_params_ : dict
         The best setting: ``complexity_penalty``, ``level``, ``kernel`` and ``relaxation`` or, with
-        a grid, ``complexity_penalty`` and ``l1_penalty``. If there were alternatives, it also has
-        the names of the chosen ``kernels`` and ``complexity``.
+        a grid, ``complexity_penalty``, ``l1_penalty`` and, if searched, ``l2_penalty``. If there
+        were alternatives, it also has the names of the chosen ``kernels`` and ``complexity``.
     best_score_ : float
         Mean score of the best setting over the folds.
     best_index_ : int
@@ -130,7 +134,7 @@ class VotedKernelClassifierCV(
 
     _single = VotedKernelClassifier
     _score_name = "accuracy"
-    _shared_parameters = (*SHARED_PARAMETERS, "class_weight")
+    _shared_parameters = (*SHARED_PARAMETERS, "l2_norm", "class_weight")
 
     def __init__(
         self,
@@ -138,6 +142,8 @@ class VotedKernelClassifierCV(
         *,
         complexity_penalties: Any = None,
         l1_penalties: Any = None,
+        l2_penalties: Any = None,
+        l2_norm: str = "auto",
         cv: Any = None,
         scoring: Any = None,
         prefer: str = "best",
@@ -159,6 +165,8 @@ class VotedKernelClassifierCV(
         self.kernels = kernels
         self.complexity_penalties = complexity_penalties
         self.l1_penalties = l1_penalties
+        self.l2_penalties = l2_penalties
+        self.l2_norm = l2_norm
         self.cv = cv
         self.scoring = scoring
         self.prefer = prefer
@@ -194,7 +202,8 @@ class VotedKernelClassifierCV(
         """
         started = time.time()
         grid = self._grid()
-        by_path = self.complexity_penalties is None and self.l1_penalties is None
+        grids = (self.complexity_penalties, self.l1_penalties, self.l2_penalties)
+        by_path = all(penalties is None for penalties in grids)
         alternatives = self._checked_alternatives()
         refuse_dask(X, "VotedKernelClassifierCV")
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]

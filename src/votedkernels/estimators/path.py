@@ -42,8 +42,9 @@ def voted_kernel_path(
         The grid. None means 1, 0.1, ..., 1e-6.
     sample_weight : array-like of shape (n_samples,), default=None
     **params
-        Other parameters of `VotedKernelClassifier`: complexity, centers, fit_intercept,
-        class_weight, tol, max_iter, time_limit, memory_limit, n_jobs, random_state, verbose.
+        Other parameters of `VotedKernelClassifier`: l2_penalty, l2_norm, complexity, centers,
+        fit_intercept, class_weight, tol, max_iter, time_limit, memory_limit, n_jobs, random_state,
+        verbose.
 
     Returns
     -------
@@ -110,7 +111,7 @@ def solve_grids(
 ) -> list[Grid]:
     """Solve the grid of each one-vs-rest problem in its share of the time."""
     training = training.for_pairs(len(lambdas) * len(betas))
-    problems = training.problems(float(lambdas[0]), float(betas[0]))
+    problems = training.problems(float(lambdas[0]), float(betas[0]), estimator.l2_penalty)
     try:
         return [
             solve_grid(

@@ -44,7 +44,7 @@ class VotedKernelRegressor(
         the mean absolute distance of the target from its median.
     quantile : float, default=0.5
         The quantile to predict with ``loss="quantile"``.
-    complexity_penalty, l1_penalty, l2_penalty : as for `VotedKernelClassifier`
+    complexity_penalty, l1_penalty, l2_penalty, l2_norm : as for `VotedKernelClassifier`
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
         (rho) on the squared norms in the kernels' own spaces and a loss with rounded corners.
@@ -121,6 +121,7 @@ class VotedKernelRegressor(
         complexity_penalty: float | str = "auto",
         l1_penalty: float | str = "auto",
         l2_penalty: float = 0.0,
+        l2_norm: str = "auto",
         relaxation: float | str | None = None,
         complexity: Any = "auto",
         centers: Any = None,
@@ -142,6 +143,7 @@ class VotedKernelRegressor(
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
         self.l2_penalty = l2_penalty
+        self.l2_norm = l2_norm
         self.relaxation = relaxation
         self.complexity = complexity
         self.centers = centers

@@ -4,6 +4,7 @@ from .base import KernelFamily
 from .columns import Columns
 from .continuous_gaussian import ContinuousGaussian
 from .edit_distance import EditDistance
+from .elastic_distance import ElasticDistance
 from .families import are_precomputed, clone_families, continuous_family, is_named_list
 from .gaussian import Gaussian
 from .local_columns import LocalColumns
@@ -16,6 +17,7 @@ __all__ = [
     "Columns",
     "ContinuousGaussian",
     "EditDistance",
+    "ElasticDistance",
     "Gaussian",
     "KernelFamily",
     "LocalColumns",

@@ -310,6 +310,14 @@ class KernelFamily(BaseEstimator):
         del radius
         return None
 
+    def check_objects(self, X: Rows, name: str) -> Rows:
+        """Return rows that are objects in the form of this family; raise if one is not suitable.
+
+        ``name`` is what the user calls the rows. They are in the user's order.
+        """
+        del name
+        return X
+
     def check_range(self, X: Rows, centers: Rows) -> None:
         """Raise if a member would overflow on these points."""
 

@@ -32,6 +32,7 @@ REASONS = {
     "Similarity": "it calls a Python function, which an ONNX graph cannot hold",
     "Precomputed": "its kernel values are computed outside the model",
     "EditDistance": "it compares strings, for which ONNX has no operators",
+    "ElasticDistance": "it aligns time series, for which ONNX has no operators",
     "Spectrum": "it compares strings, for which ONNX has no operators",
 }
 

@@ -18,6 +18,7 @@ from ..exceptions import ModelFileError
 from ..kernels import (
     ContinuousGaussian,
     EditDistance,
+    ElasticDistance,
     Gaussian,
     KernelFamily,
     Polynomial,
@@ -118,6 +119,7 @@ STORED = {
     "Precomputed": Stored(Precomputed),
     "Similarity": Stored(Similarity, function="function"),
     "EditDistance": Stored(EditDistance, sample=lambda: [""]),
+    "ElasticDistance": Stored(ElasticDistance, {"units_": WIDTHS}, lambda: np.ones((1, 3))),
     "Spectrum": Stored(Spectrum, sample=lambda: ["x" * LONGEST]),
 }
 
@@ -179,6 +181,8 @@ def family_from_json(
     fitted.expect(*stored.fitted)
     for key, kind in stored.fitted.items():
         setattr(family, key, kind.read(fitted, key, arrays, f"{name}.{key}"))
+    if len(getattr(family, "units_", ())) not in (0, len(getattr(family, "windows_", ()))):
+        raise record.wrong("units_", "one unit per window")
     if len(getattr(family, "gammas_", family.names_)) != len(names):
         raise record.wrong("members", "one per kernel of the family")
     if stored.function is None and not family.is_continuous:

@@ -189,24 +189,30 @@ def find_center_rows(
     families: Sequence[KernelFamily],
     sample: CanonicalSample,
     numbers: IntArray,
-) -> IntArray:
-    """Return the row of each centre, for the hybrid norm; raise if that norm does not apply."""
+) -> IntArray | None:
+    """Return the row of each centre for the hybrid norm, None for the elastic net.
+
+    Raise if the hybrid norm is asked for and does not apply.
+    """
     if continuous_family(families) is not None:
         raise ValueError(
             "l2_penalty > 0 needs finitely many kernels, but ContinuousGaussian has a continuum "
             "of them; use Gaussian."
         )
+    applies = all(f.is_positive_definite for f in families) and not gives_centers(estimator)
+    if estimator.l2_norm == "weights" or (estimator.l2_norm == "auto" and not applies):
+        return None
     for family in families:
         if not family.is_positive_definite:
             raise ValueError(
-                f"l2_penalty > 0 needs positive definite kernels, but {family.names_[0]} is not "
-                "known to be positive definite; use l2_penalty=0, or declare the kernel positive "
-                "definite if it is."
+                f"l2_norm='rkhs' needs positive definite kernels, but {family.names_[0]} is not "
+                "known to be positive definite; use l2_norm='weights', or declare the kernel "
+                "positive definite if it is."
             )
     if gives_centers(estimator):
         raise ValueError(
-            "l2_penalty > 0 needs training rows as centres, but centers holds other points; use "
-            "centers=None or a number of rows to draw."
+            "l2_norm='rkhs' needs training rows as centres, but centers holds other points; use "
+            "l2_norm='weights', centers=None or a number of rows to draw."
         )
     order = np.argsort(sample.rows)
     places = np.searchsorted(sample.rows, numbers, sorter=order)

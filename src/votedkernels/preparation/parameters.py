@@ -18,6 +18,7 @@ class Parameters(Protocol):
     centers: object
     solver: str
     l2_penalty: float
+    l2_norm: str
     relaxation: float | str | None
     fit_intercept: bool
     class_weight: Mapping[object, float] | str | None

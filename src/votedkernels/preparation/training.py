@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -114,6 +115,13 @@ class Training:
             numbers=placement.numbers,
         )
 
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Return sum_i w_i K_k(x_i, c_j)^2 for every column, which the elastic net needs."""
+        columns = self.columns.at_hand()
+        every = [columns.squares(self.w, f) for f in range(len(columns.families))]
+        return np.concatenate(every)
+
     @property
     def n_problems(self) -> int:
         """Number of problems: one for numbers or two classes, one per class for more."""
@@ -211,6 +219,7 @@ class Training:
                 continuum=continuum,
                 l2_penalty=l2_penalty,
                 center_rows=self.center_rows,
+                squares=self.squares if l2_penalty > 0 and self.center_rows is None else None,
             )
             for hinges in self.hinges(self.codes, self.w)
         ]

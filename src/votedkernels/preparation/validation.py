@@ -56,13 +56,7 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(
             f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {estimator.solver!r}."
         )
-    if getattr(estimator, "l2_penalty", 0.0) > 0:
-        able = [name for name, solver in SOLVERS.items() if solver.takes_hybrid_norm]
-        if estimator.solver not in able:
-            raise ValueError(
-                "l2_penalty > 0 makes the problem quadratic, which "
-                f"solver={estimator.solver!r} cannot solve; use solver={able[0]!r}."
-            )
+    check_squared_norm(estimator)
     if estimator.memory_limit is not None:
         parse_memory(estimator.memory_limit)
     check_relaxation(getattr(estimator, "relaxation", None))
@@ -77,6 +71,18 @@ def check_verbose(verbose: object) -> None:
     if not isinstance(verbose, Integral | np.bool_) or int(verbose) < 0:
         raise ValueError(
             f"verbose must be 0 (silent), 1 (progress) or 2 (each round), got {verbose!r}."
+        )
+
+
+def check_squared_norm(estimator: Any) -> None:
+    """Raise for an unknown norm, or for a solver that takes none."""
+    if getattr(estimator, "l2_norm", "auto") not in ("auto", "rkhs", "weights"):
+        raise ValueError(f"l2_norm must be 'auto', 'rkhs' or 'weights', got {estimator.l2_norm!r}.")
+    able = [name for name, solver in SOLVERS.items() if solver.takes_hybrid_norm]
+    if getattr(estimator, "l2_penalty", 0.0) > 0 and estimator.solver not in able:
+        raise ValueError(
+            "l2_penalty > 0 makes the problem quadratic, which "
+            f"solver={estimator.solver!r} cannot solve; use solver={able[0]!r}."
         )
 
 
@@ -103,7 +109,7 @@ def validate_rows(
     if all(family.accepts_objects for family in families):
         X = unwrap_column(X)
         if not is_table(X):
-            return as_objects(X)
+            return _checked_objects(X, families, "X")
     check_can_be_table(X, families)
     accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
     X = validate_data(
@@ -135,7 +141,7 @@ def validate_centers(
     if not as_table:
         if any(family.takes_strings for family in families):
             return as_strings(centers, families, name="centers")
-        return as_objects(unwrap_column(centers), name="centers")
+        return _checked_objects(unwrap_column(centers), families, "centers")
     accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
     names, known = getattr(centers, "columns", None), getattr(estimator, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(known):
@@ -262,6 +268,14 @@ def as_objects(X: Any, *, name: str = "X") -> Rows:
     if not X:
         raise ValueError(f"Found {name} with 0 sample(s) while a minimum of 1 is required.")
     return X
+
+
+def _checked_objects(X: Any, families: Sequence[KernelFamily], name: str) -> Rows:
+    """Return objects that every family has checked."""
+    rows = as_objects(X, name=name)
+    for family in families:
+        rows = family.check_objects(rows, name)
+    return rows
 
 
 def validate_labels(X: object, y: Any) -> tuple[Labels, IntArray]:

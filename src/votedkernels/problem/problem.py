@@ -21,6 +21,12 @@ are rows. For any weights v, a_k^T K_k a_k >= 2 v_k^T K_k a_k - v_k^T K_k v_k, s
 
 proves the bound sum_i u_i - rho/2 sum_k v_k^T K_k v_k. The same steps make any pair feasible; both
 u and v are divided by the same number.
+
+The elastic net adds rho/2 sum_kj s_kj^2 a_kj^2 instead, with s_kj^2 = sum_i w_i K_k(x_i, c_j)^2,
+for any kernels and centres. Its dual has no constraints beyond those on u alone: with the
+correlation q_kj = sum_i u_i y_i K_k(x_i, c_j), any u proves
+
+    sum_i u_i - sum_kj max(0, |q_kj| - L_k)^2 / (2 rho s_kj^2).
 """
 
 from __future__ import annotations
@@ -95,6 +101,7 @@ class Others(TypedDict, total=False):
     continuum: Continuum | None
     l2_penalty: float
     center_rows: IntArray | None
+    squares: FloatArray | None
 
 
 @dataclass(frozen=True)
@@ -113,9 +120,10 @@ class Problem:
     allowed: NDArray[np.bool_] | None = None
     #: The penalties of the last family if it is continuous; ``columns`` has some of its widths.
     continuum: Continuum | None = None
-    #: Rho, and the row of each centre, which is needed if rho > 0.
+    #: Rho; for the hybrid norm, the row of each centre; for the elastic net, s_kj^2.
     l2_penalty: float = 0.0
     center_rows: IntArray | None = None
+    squares: FloatArray | None = None
     #: The goal of each hinge and its row; None if all goals are 1, and if hinge i belongs to row i.
     goals: FloatArray | None = None
     hinge_rows: IntArray | None = None
@@ -182,11 +190,14 @@ class Problem:
         return value
 
     def norm_gradient(self, terms: Terms) -> FloatArray:
-        """Return the derivative of the hybrid norm with respect to each a_kj.
+        """Return the derivative of the squared norm with respect to each a_kj.
 
-        This is rho sum_l a_kl K_k(c_l, c_j).
+        This is rho sum_l a_kl K_k(c_l, c_j) or, for the elastic net, rho s_kj^2 a_kj.
         """
         out = np.zeros((self.columns.n_kernels, self.columns.n_centers))
+        if self.squares is not None:
+            np.add.at(out, (terms.kernels, terms.centers), terms.weights)
+            return self.l2_penalty * self.squares * out
         for k in np.unique(terms.kernels):
             mine = terms.kernels == k
             chosen = terms.kernels[mine], terms.centers[mine], terms.weights[mine]
@@ -194,7 +205,7 @@ class Problem:
         return out
 
     def square(self, terms: Terms, gradient: FloatArray) -> float:
-        """Return rho sum_k a_k^T K_k a_k, computed from the `norm_gradient`."""
+        """Return twice the squared norm, computed from its gradient."""
         return float(gradient[terms.kernels, terms.centers] @ terms.weights)
 
     def into_box(self, u: FloatArray) -> FloatArray:
@@ -224,10 +235,11 @@ class Problem:
     def dual_value(self, u: FloatArray, correlation: FloatArray, square: float = 0.0) -> float:
         """Return the lower bound that a u in the box proves, given its correlation.
 
-        With the hybrid norm, pass the correlation minus the `norm_gradient` of v, and the square
-        of v (see `dual_parts`).
+        With a squared norm, ``correlation`` and ``square`` are the `dual_parts`.
         """
-        divisor = max(1.0, float(self.excess(correlation).max(initial=0.0)))
+        divisor = 1.0
+        if self.squares is None:
+            divisor = max(1.0, float(self.excess(correlation).max(initial=0.0)))
         if square <= 0:
             return self.reward(u) / divisor
         shrink = min(1.0 / divisor, max(0.0, self.reward(u)) / square)  # the best of those allowed
@@ -244,12 +256,29 @@ class Problem:
         return Prices(self.reward(u) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
 
     def dual_parts(self, u: FloatArray, v: Terms) -> tuple[FloatArray, float]:
-        """Return the correlation and the square that `dual_value` takes in addition to u."""
+        """Return the correlation and the square that `dual_value` takes in addition to u.
+
+        For the hybrid norm, these are the correlation minus the `norm_gradient` of v, and the
+        square of v. The elastic net does not use v; its square is what the excess of each
+        correlation over its penalty costs.
+        """
         correlation = self.correlate(u)
         if not self.l2_penalty:
             return correlation, 0.0
+        if self.squares is not None:
+            return correlation, float(self.cost_of_excess(correlation))
         gradient = self.norm_gradient(v)
         return correlation - gradient, self.square(v, gradient)
+
+    def cost_of_excess(self, correlation: Reals) -> np.floating:
+        """Return sum_kj max(0, |q_kj| - L_k)^2 / (rho s_kj^2) over the columns that may vote."""
+        assert self.squares is not None
+        over = np.maximum(0.0, np.abs(correlation) - self.penalties[:, None])
+        if self.allowed is not None:
+            over = np.where(self.allowed, over, 0.0)
+        used = over > 0  # a column of zeros has no correlation
+        total: np.floating = (over[used] ** 2 / (self.l2_penalty * self.squares[used])).sum()
+        return total
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Problem:
         """Return the problem on some of the rows and centres, with the same penalties."""
@@ -266,6 +295,7 @@ class Problem:
             y=self.y[hinges],
             w=w / (w.sum() / self.w.sum()),
             allowed=None if self.allowed is None else self.allowed[:, centers],
+            squares=None if self.squares is None else self.squares[:, centers],
             goals=None if self.goals is None else self.goals[hinges],
             hinge_rows=hinge_rows,
         )

@@ -114,6 +114,9 @@ def rounding_error(problem: Problem, solution: Solution) -> float:
     votes = float(np.abs(terms.weights) @ largest[terms.kernels]) / solution.objective
     priced = problem.penalties > 0
     ratios = largest[priced] / problem.penalties[priced]
+    if problem.squares is not None:
+        # An error in a correlation counts times the weight that it implies, at the optimum a_kj.
+        return eps * 2 * votes
     error = max(votes, float(solution.dual.sum()) * float(ratios.max(initial=0.0)))
     if problem.l2_penalty:
         error += problem.l2_penalty * _hybrid_error(problem, solution, largest)
@@ -177,6 +180,8 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
     excess = problem.excess(correlation - gradient)
     total = u.sum() if problem.goals is None else problem.goals @ u
     shrink = 1 / max(1, excess.max())
+    if problem.squares is not None:
+        shrink, dual_square = np.longdouble(1), np.longdouble(problem.cost_of_excess(correlation))
     if dual_square > 0:
         shrink = min(shrink, total / dual_square)
     bound = shrink * total - shrink**2 * dual_square / 2
@@ -189,8 +194,10 @@ def _extended_gradient(
     """Return `norm_gradient` and `square` in extended precision; zeros without the hybrid norm."""
     columns = problem.columns.at_hand()
     gradient = np.zeros((columns.n_kernels, columns.n_centers), np.longdouble)
-    if not problem.l2_penalty or problem.center_rows is None:
-        return gradient, np.longdouble(0)
+    if problem.squares is not None:
+        gradient = problem.norm_gradient(terms).astype(np.longdouble)
+    if problem.squares is not None or not problem.l2_penalty or problem.center_rows is None:
+        return gradient, np.longdouble(gradient[terms.kernels, terms.centers] @ terms.weights)
     centers = _widen(columns.centers)
     for number, family in enumerate(columns.families):
         for k, member in enumerate(columns.members_of(number)):

@@ -55,7 +55,9 @@ class Solver:
 
 #: The solvers, by the names that users type.
 SOLVERS = {
-    "column-generation": Solver(solve_by_column_generation, takes_remote_columns=True),
+    "column-generation": Solver(
+        solve_by_column_generation, takes_hybrid_norm=True, takes_remote_columns=True
+    ),
     "lp": Solver(solve_by_full_lp, check_size=check_memory_of_full_lp),
     "coordinate-descent": Solver(
         solve_by_coordinate_descent, takes_hybrid_norm=True, least_memory=least_pool_bytes

@@ -63,6 +63,8 @@ def solve_by_column_generation(
         The master of the same problem with other penalties, to continue from.
     """
     rounds = Rounds(problem, tol=tol, max_iter=max_iter, on_round=on_round)
+    if problem.l2_penalty:  # no LP: the pool is solved by an interior point method
+        return descend(rounds, start)
     try:
         return rounds.run(lambda: _generate_columns(rounds, start, master))
     except LPFailed:  # the last rung of the ladder needs no LP

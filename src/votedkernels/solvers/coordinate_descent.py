@@ -66,7 +66,7 @@ def _grow_pool(rounds: Rounds, start: Terms | None) -> str:
     """Add the steepest coordinates round by round; return why no improvement is possible."""
     problem, best, tol = rounds.problem, rounds.best, rounds.tol
     pool = DescentPool(problem)
-    if start is None and not problem.l2_penalty:  # l2 needs rows as centres
+    if start is None and problem.center_rows is None:  # the hybrid norm needs rows as centres
         solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL)
         start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
     u, v = problem.empty_dual(), Terms.none()

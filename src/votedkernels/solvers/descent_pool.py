@@ -131,6 +131,9 @@ class DescentPool(ColumnPool):
     def _squared(self) -> FloatArray:
         """Return rho K_k(c_i, c_j) between scaled columns; 0 if their kernels differ."""
         problem = self.problem
+        if problem.squares is not None:
+            squares = problem.squares[self.kernels, self.centers]
+            return np.diag(problem.l2_penalty * squares / self.scale**2)
         assert problem.center_rows is not None
         out = np.zeros((len(self.kernels), len(self.kernels)))
         for k in np.unique(self.kernels):

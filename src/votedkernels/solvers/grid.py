@@ -89,8 +89,13 @@ def solve_grid(
         if votes:
             solutions[i, j] = _best_vote(at_point, votes)
         else:
+            last = solutions[next(reversed(solutions))].terms if solutions else None
             solutions[i, j] = solve_by_column_generation(
-                at_point, tol=tol, max_iter=max_iter, master=master
+                at_point,
+                tol=tol,
+                max_iter=max_iter,
+                start=last if problem.l2_penalty else None,
+                master=master,
             )
         if on_point is not None:
             on_point()
