@@ -74,7 +74,7 @@ def check_verbose(verbose: object) -> None:
         )
 
 
-def check_squared_norm(estimator: Any) -> None:
+def check_squared_norm(estimator: Parameters) -> None:
     """Raise for an unknown norm, or for a solver that takes none."""
     if getattr(estimator, "l2_norm", "auto") not in ("auto", "rkhs", "weights"):
         raise ValueError(f"l2_norm must be 'auto', 'rkhs' or 'weights', got {estimator.l2_norm!r}.")
@@ -270,7 +270,7 @@ def as_objects(X: Any, *, name: str = "X") -> Rows:
     return X
 
 
-def _checked_objects(X: Any, families: Sequence[KernelFamily], name: str) -> Rows:
+def _checked_objects(X: object, families: Sequence[KernelFamily], name: str) -> Rows:
     """Return objects that every family has checked."""
     rows = as_objects(X, name=name)
     for family in families:
