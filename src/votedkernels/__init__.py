@@ -3,6 +3,8 @@
 An implementation of Voted Kernel Regularization (Cortes, Goyal, Kuznetsov and Mohri).
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._show_versions import show_versions
 from ._version import __version__
 from .complexity import Dimension, Empirical, Local, Massart, StableRank, Trace
@@ -33,6 +35,9 @@ from .kernels import (
 )
 from .persistence import ModelFileError, load_model, read_summary, save_model
 from .report import model_report
+
+if TYPE_CHECKING:
+    from .onnx import to_onnx as to_onnx
 
 __all__ = [
     "BoundDisplay",
@@ -75,3 +80,12 @@ __all__ = [
 def __dir__() -> list[str]:
     """List what users may use: the names above, and the modules with names of their own."""
     return sorted([*__all__, "datasets", "exceptions", "onnx"])
+
+
+def __getattr__(name: str) -> Any:
+    """Import `to_onnx` on first use, because it needs onnx and skl2onnx."""
+    if name == "to_onnx":
+        from .onnx import to_onnx
+
+        return to_onnx
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

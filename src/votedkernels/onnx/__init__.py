@@ -2,8 +2,9 @@
 
 `graph` writes nodes, `families` converts kernel families and `labels` class labels, `checks`
 refuses models that ONNX cannot express, `converter` converts a whole vote in the way skl2onnx
-expects, and `export` has the public function. To export a new kernel family, add it to
-`families.VOTES`.
+expects, `imputing` and `calibration` convert two estimators of scikit-learn in double precision,
+`inputs` declares the inputs, and `export` has the public function. To export a new kernel family,
+add it to `families.VOTES`.
 
 Importing this module registers our models with skl2onnx, so that its own functions convert
 them, too. It needs ``pip install votedkernels[onnx]``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -37,34 +38,46 @@ REASONS = {
 }
 
 
-def find_classifier(model: Any) -> Any:
-    """Return the model, or the last step of a pipeline, which must be one of ours."""
-    classifier = model
-    while isinstance(classifier, Pipeline):
-        classifier = classifier.steps[-1][1]
-    if type(classifier) in (*CLASSIFIERS, *REGRESSORS):
-        return classifier
+def chosen_of(model: Any) -> Any:
+    """Return the best estimator of a search, such as `GridSearchCV`; others as they are."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    return model
+
+
+def last_step(model: Any) -> Any:
+    """Return the last step of a pipeline; any other model as it is."""
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return model
+
+
+def find_votes(model: Any) -> list[Any]:
+    """Return the estimators of ours that decide in a model: one, or several if calibrated."""
+    if type(model) in (*CLASSIFIERS, *REGRESSORS):
+        return [model]
+    last = last_step(model)
+    if isinstance(last, CalibratedClassifierCV):
+        check_is_fitted(last)
+        members = [member.estimator for member in last.calibrated_classifiers_]
+        return [classifier for member in members for classifier in find_votes(member)]
+    if type(last) in (*CLASSIFIERS, *REGRESSORS):
+        return [last]
     found = type(model).__name__
-    if classifier is not model:
-        found += f" that ends in {type(classifier).__name__}"
-    if hasattr(model, "best_estimator_"):
-        found += "; export its best_estimator_"
+    if last is not model:
+        found += f" that ends in {type(last).__name__}"
     raise TypeError(
         "to_onnx takes a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, or a "
-        f"Pipeline that ends in one of these; got {found}."
+        f"Pipeline, CalibratedClassifierCV or fitted search of one of these; got {found}."
     )
 
 
 def check_steps(model: Any) -> None:
-    """Raise if a step before the last one of a pipeline is not fitted, or is switched off."""
+    """Raise if a step before the last one of a pipeline is not fitted."""
     while isinstance(model, Pipeline):
-        for name, step in model.steps[:-1]:
-            if step is None or isinstance(step, str):
-                raise ExportError(
-                    f"step {name!r} of the pipeline is {step!r}, which skl2onnx does not support; "
-                    "leave it out."
-                )
-            check_is_fitted(step)
+        for _, step in model.steps[:-1]:
+            if not (step is None or isinstance(step, str)):
+                check_is_fitted(step)
         model = model.steps[-1][1]
 
 

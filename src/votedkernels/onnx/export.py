@@ -8,10 +8,20 @@ from typing import Any
 
 from onnx import ModelProto, checker, helper, shape_inference
 from skl2onnx import convert_sklearn
-from skl2onnx.common.data_types import DoubleTensorType
+from sklearn.calibration import CalibratedClassifierCV
 
 from ..exceptions import ExportError
-from .checks import check_classifier, check_input_name, check_steps, find_classifier
+from .calibration import CALIBRATED, check_calibrated
+from .checks import (
+    check_classifier,
+    check_input_name,
+    check_steps,
+    chosen_of,
+    find_votes,
+    last_step,
+)
+from .imputing import IMPUTING
+from .inputs import as_skl2onnx_needs_it, inputs_of
 
 #: Errors of skl2onnx for unsupported steps, and of onnx for invalid graphs.
 CANNOT = (RuntimeError, checker.ValidationError, shape_inference.InferenceError)
@@ -29,16 +39,19 @@ def to_onnx(
 
     The graph has one input, a table of doubles, and two outputs: ``label``, and ``scores``, which
     is what `decision_function` returns. If the model has `predict_proba`, a third output is
-    ``probabilities``. A regressor has one output, ``prediction``. The graph contains the support
-    vectors. See :doc:`/onnx`.
+    ``probabilities``. A regressor has one output, ``prediction``. If a `ColumnTransformer` comes
+    first, each of its columns is an input. The graph contains the support vectors. See
+    :doc:`/onnx`.
 
     Parameters
     ----------
-    model : classifier or regressor of this library, or Pipeline
+    model : classifier or regressor of this library, Pipeline or CalibratedClassifierCV
         A fitted model of the families `Polynomial`, `Gaussian` and `ContinuousGaussian`. A
-        pipeline must end in a model of this library, and skl2onnx must support its other steps.
+        pipeline must end in a model of this library or a `CalibratedClassifierCV` around one, and
+        skl2onnx must support its other steps. From a search such as `GridSearchCV`, the best
+        estimator is exported.
     input_name : str, default="X"
-        The name of the input.
+        The name of the input, if there is only one.
     scores, probabilities : bool, default=True
         Whether these are outputs, in addition to ``label``, if the model has them.
     target_opset : int or dict, default=None
@@ -64,17 +77,25 @@ def to_onnx(
     >>> [output.name for output in to_onnx(model).graph.output]
     ['label', 'scores']
     """
-    classifier = find_classifier(model)
+    model = chosen_of(model)
+    votes = find_votes(model)
     check_input_name(input_name)
     check_steps(model)
-    check_classifier(classifier)
-    rows = DoubleTensorType([None, getattr(model, "n_features_in_", None)])
+    for vote in votes:
+        check_classifier(vote)
+    last = last_step(model)
+    wanted, ours = {"scores": scores, "probabilities": probabilities}, IMPUTING
+    if isinstance(last, CalibratedClassifierCV):
+        check_calibrated(last)
+        wanted = {"scores": True, "probabilities": False}
+        ours = {key: IMPUTING.get(key, {}) | CALIBRATED[key] for key in CALIBRATED}
     result = _convert_checked(
-        model,
-        name=type(classifier).__name__,
-        initial_types=[(input_name, rows)],
-        options={id(classifier): {"scores": scores, "probabilities": probabilities}},
+        as_skl2onnx_needs_it(model),
+        name=type(votes[0]).__name__,
+        initial_types=inputs_of(model, input_name),
+        options={id(vote): wanted for vote in votes},
         target_opset=target_opset,
+        **ours,
     )
     _add_feature_names(result, getattr(model, "feature_names_in_", None))
     return result
