@@ -3,7 +3,7 @@
 The protocol, written down before the first full run:
 
 - **Data.** The twelve yardstick data sets with two classes and the six with more. Designs are
-  chosen on the DESIGN half of `selection`; the report shows both halves.
+  chosen on the DESIGN half of `selection`, other data sets of which can be added with ``--data``.
 - **Splits.** Five stratified outer folds (seed 0), at most `MOST_ROWS` rows per data set, the same
   for all models. Features are standardised on the training rows.
 - **Models.** Our default search, as it is. An SVC with a Gaussian kernel, tuned by GridSearchCV
@@ -13,7 +13,8 @@ The protocol, written down before the first full run:
 - **Measured on the test rows.** Log-loss (probabilities clipped at 1e-15), Brier score (squared
   distances summed over classes), error, calibration error (ten bins of the largest probability),
   and the seconds that ``predict_proba`` takes on `TIMED_ROWS` rows drawn from them, best of three.
-- **Compared.** Means over data sets, in one process with one thread.
+- **Compared.** Means over data sets, on the folds that a model and the baseline both have, in one
+  process with one thread.
 
 Each fit is written to the records at once, so an interrupted run can be continued.
 """
@@ -91,6 +92,7 @@ def main() -> None:
     for kind, names in (("binary", BINARY), ("multi", MULTI)):
         report(f"{kind}, all", [r for r in records if r["data"] in names])
         report(f"{kind}, aside", [r for r in records if r["data"] in set(names) - design])
+    report("design", [r for r in records if r["data"] in design])
     report("all data sets", records)
 
 
@@ -153,16 +155,16 @@ def report(title: str, records: list[dict[str, Any]]) -> None:
     table = pd.DataFrame(records)
     if table.empty or BASELINE not in set(table["method"]):
         return
-    means = table.groupby(["method", "data"])[METRICS].mean()
-    base = means.loc[BASELINE]
+    runs = table.set_index(["method", "data", "fold"])[METRICS].astype(float)
+    base = runs.loc[BASELINE]
     lines = []
-    for method in [m for m in METHODS if m in means.index.get_level_values(0)]:
-        mine = means.loc[method]
-        common = mine.index.intersection(base.index)
-        mine, other = mine.loc[common], base.loc[common]
+    for method in [m for m in METHODS if m in runs.index.get_level_values(0)]:
+        both = runs.loc[method].index.intersection(base.index)
+        mine = runs.loc[method].loc[both].groupby("data").mean()
+        other = base.loc[both].groupby("data").mean()
         ahead = mine["log_loss"] - other["log_loss"]
         lines.append((
-            method, str(len(mine)), f"{mine['log_loss'].mean():.4f}",
+            method, str(len(mine)), str(len(both)), f"{mine['log_loss'].mean():.4f}",
             f"{ahead.mean():+.4f}", f"{ahead.std(ddof=1) / np.sqrt(len(ahead)):.4f}",
             f"{mine['brier'].mean():.4f}", f"{(mine['brier'] - other['brier']).mean():+.4f}",
             f"{100 * mine['error'].mean():.2f}", f"{mine['calibration_error'].mean():.4f}",
@@ -170,8 +172,8 @@ def report(title: str, records: list[dict[str, Any]]) -> None:
             f"{(mine['predict_seconds'] / other['predict_seconds']).max():.3f}",
         ))  # fmt: skip
     header = (
-        "method", "sets", "log-loss", "to SVC", "s.e.", "Brier", "to SVC", "error", "calibration",
-        "predict", "most",
+        "method", "sets", "folds", "log-loss", "to SVC", "s.e.", "Brier", "to SVC", "error",
+        "calibration", "predict", "most",
     )  # fmt: skip
     print(f"\n{title}\n\n{format_table(header, lines, left=(0,))}")
 
