@@ -14,6 +14,7 @@ from votedkernels import (
     Polynomial,
     Precomputed,
     Similarity,
+    Spectrum,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
     load_model,
@@ -282,6 +283,20 @@ def test_rows_left_out_are_no_centres():
     sample = PathSample(training, w, 1e-2)
     assert sample.columns.n_rows == sample.columns.n_centers == 40
     np.testing.assert_array_equal(np.sort(training.center_of[:40]), sample.centers)
-    part = training.first_rows(40)
+    part = training.some_rows(40)
     assert (part.columns.n_rows, part.columns.n_centers) == (40, 40)
     assert part.places.max() == 39
+
+
+def test_a_search_on_some_strings_takes_them_from_the_whole_alphabet():
+    words = [f"{letter}{number}" for letter in "abcdefgh" for number in range(10)]
+    labels = np.arange(80) % 2
+    training = Training.prepare(
+        with_defaults(VotedKernelClassifier(Spectrum((1,)))), words, labels, budget=Budget()
+    )
+    part = training.some_rows(16)
+    kept = part.columns.points(np.arange(16))[0]
+    assert {word[0] for word in kept} == set("abcdefgh")
+    # Each kept row is where it belongs, and the others are nowhere.
+    for place, word in zip(part.places, words, strict=True):
+        assert (kept[place] == word) if place >= 0 else word not in kept

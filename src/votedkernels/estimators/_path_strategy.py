@@ -149,7 +149,7 @@ class PathStrategy:
             )
             part, n_rows = training, len(training.codes)
             if n_rows > SEARCH_ROWS:
-                part = training.first_rows(SEARCH_ROWS)
+                part = training.some_rows(SEARCH_ROWS)
             budget.check_time()
             part = replace(part, columns=stack_columns(part.columns))
             if not np.isfinite(training.complexities).all():

@@ -8,7 +8,7 @@ the windows. None of these kernels is positive definite in general.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -116,7 +116,9 @@ class ElasticDistance(KernelFamily):
         if isinstance(self.unit, str):
             n = count_rows(X)
             few = take_rows(X, np.linspace(0, n - 1, min(n, SERIES_FOR_UNIT)).astype(np.intp))
-            distances = self.base(few, few)[np.triu_indices(count_rows(few), 1)]
+            order = np.arange(count_rows(few))
+            base = self.whole_base(few, few, order, _in_turn)
+            distances = base[np.triu_indices(len(order), 1)]
             medians = np.median(distances, axis=0) if len(distances) else np.ones(1)
             self.units_ = np.where(medians > 0, medians, 1.0) * np.ones(len(self.windows_))
         else:
@@ -225,6 +227,12 @@ class ElasticDistance(KernelFamily):
         """Return 1: no value exceeds it."""
         del X, centers
         return np.ones(self.n_kernels)
+
+
+def _in_turn(work: Callable[[slice], None], n: int, size: int) -> None:
+    """Call a function on the blocks of range(n), one after the other."""
+    for start in range(0, n, size):
+        work(slice(start, min(start + size, n)))
 
 
 def slopes(series: FloatArray) -> FloatArray:

@@ -164,12 +164,12 @@ class LocalColumns(Columns):
         Strings are in alphabetical order, and kernel matrices in the user's. Of these, rows at
         equal distances are returned.
         """
-        rows = self._draw(n)
+        rows = self.draw(n)
         return take_rows(self.X, rows), take_rows(self.itself, rows)
 
     def base_of_sample(self, f: int, n: int) -> FloatArray:
         """Return the base of family f on `sample`; costly values are not computed again."""
-        rows = self._draw(n)
+        rows = self.draw(n)
         if self.only_with_centers(f):
             self.budget.check_time()
             return self.base(f, rows, evenly(self.n_centers, n))
@@ -177,7 +177,7 @@ class LocalColumns(Columns):
             return super().base_of_sample(f, n)
         return self.base(f, rows, self._center_of[rows])
 
-    def _draw(self, n: int) -> IntArray:
+    def draw(self, n: int) -> IntArray:
         """Return the indices of the rows of `sample`."""
         is_hashed = not isinstance(self.X, list) and self.X.ndim == 2
         if is_hashed and not are_precomputed(self.families):

@@ -170,9 +170,11 @@ class Training:
         columns = compiled_if_it_pays(self.columns, n_pairs * self.n_problems)
         return replace(self, columns=columns)
 
-    def first_rows(self, n: int) -> Self:
-        """Return a copy with only the first n distinct rows, a fair draw, and their centres."""
-        rows = np.arange(min(n, len(self.codes)))
+    def some_rows(self, n: int) -> Self:
+        """Return a copy with a fair draw of n distinct rows, and their centres."""
+        rows = self.columns.at_hand().draw(n)
+        number = np.full(len(self.codes) + 1, -1, np.intp)  # the last entry is for places of -1
+        number[rows] = np.arange(len(rows))
         centers = self.centers_of(rows)
         center_of = self.center_of
         w = self.w[rows]
@@ -184,7 +186,7 @@ class Training:
             allowed=None if self.allowed is None else self.allowed[:, centers],
             centers=replace(self.centers, numbers=self.centers.numbers[centers]),
             center_rows=None,
-            places=None if self.places is None else np.where(self.places < n, self.places, -1),
+            places=None if self.places is None else number[self.places],
             center_of=None if center_of is None else np.searchsorted(centers, center_of[rows]),
         )
 
