@@ -3,7 +3,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import mean_absolute_error
+from sklearn.linear_model import QuantileRegressor
+from sklearn.metrics import mean_absolute_error, mean_pinball_loss
 from sklearn.svm import SVR
 from support.regressions import by_linprog_of_residuals, make_regression_problem
 
@@ -14,6 +15,8 @@ from votedkernels import (
     Similarity,
     VotedKernelRegressor,
     VotedKernelRegressorCV,
+    load_model,
+    save_model,
 )
 from votedkernels.problem.losses import EpsilonInsensitive, Pinball
 
@@ -188,3 +191,60 @@ def test_the_search_obeys_scorers_and_limits(waves):
             np.repeat(X, 8, axis=0) + np.linspace(0, 0.1, 640)[:, None], np.repeat(y, 8)
         )
     assert np.abs(limited.predict(X) - y).mean() < 10
+
+
+def test_several_quantiles_never_cross(tmp_path):
+    random = np.random.default_rng(3)
+    X = random.uniform(-2, 2, (120, 2))
+    y = 30 + 5 * X[:, 0] + random.normal(0, 1 + np.abs(X[:, 1]))
+    levels = (0.1, 0.5, 0.9)
+    model = VotedKernelRegressor(
+        [Gaussian((0.3, 3.0)), Polynomial((1,))], loss="quantile", quantiles=levels,
+        complexity_penalty=0.01,
+    ).fit(X, y)  # fmt: skip
+    assert model.dual_gap_ <= 1e-6 * model.objective_
+    found = model.predict_quantiles(X)
+    lost = sum(mean_pinball_loss(y, f, alpha=q) for f, q in zip(found.T, levels, strict=True))
+    prices = model.penalties_[model.term_kernel_indices_] * np.abs(model.term_weights_)
+    assert lost + prices.sum() == pytest.approx(model.objective_, rel=1e-9)
+    linear = sum(
+        mean_pinball_loss(y, QuantileRegressor(quantile=q, alpha=0.0).fit(X, y).predict(X), alpha=q)
+        for q in levels
+    )
+    assert lost <= 1.05 * linear
+    anywhere = random.standard_normal((100_000, 2)) * 10.0 ** random.uniform(-3, 3, (100_000, 1))
+    assert (np.diff(model.predict_quantiles(anywhere), axis=1) >= 0).all()
+    np.testing.assert_array_equal(model.predict(X), found[:, 1])
+    np.testing.assert_array_equal(model.predict_interval(X, alpha=0.2), found[:, [0, 2]])
+    assert "quantiles 0.1, 0.5, 0.9" in str(model.summary())
+    save_model(model, tmp_path / "bands")
+    np.testing.assert_array_equal(load_model(tmp_path / "bands").predict_quantiles(X), found)
+    with pytest.raises(ValueError, match="was not fitted"):
+        model.predict_interval(X, alpha=0.5)
+    with pytest.raises(ValueError, match="one quantile"):
+        model.explain(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"quantiles": (0.5, 0.1)}, "must increase"),
+        ({"quantiles": (0.1, 1.5)}, "above 0 and below 1"),
+        ({"quantiles": 0.5}, "list of numbers"),
+        ({"quantiles": (0.1, 0.9), "loss": "absolute"}, "needs loss='quantile'"),
+        ({"quantiles": (0.1, 0.9), "relaxation": "auto"}, "needs relaxation=None"),
+        ({"quantiles": (0.1, 0.9), "kernels": Polynomial((1,))}, "never negative"),
+    ],
+)
+def test_wrong_quantiles_are_named(waves, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        VotedKernelRegressor(**{"loss": "quantile"} | parameters).fit(*waves)
+
+
+def test_without_the_median_predict_says_so(waves):
+    X, y = waves
+    model = VotedKernelRegressor(Gaussian((0.3,)), loss="quantile", quantiles=(0.2, 0.8))
+    model.set_params(complexity_penalty=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="predict returns the median"):
+        model.predict(X)
+    assert not hasattr(VotedKernelRegressor(), "predict_quantiles")

@@ -66,18 +66,12 @@ def describe_solutions(
 ) -> dict[str, Any]:
     """Return the fitted attributes of a classifier, from one solution per one-vs-rest problem."""
     training, problems, solutions = on_common_widths(training, problems, solutions)
-    columns, terms = training.columns, [solution.terms for solution in solutions]
+    terms = [solution.terms for solution in solutions]
     intercepts = np.array([vote.intercept for vote in terms])
     if training.numbers is None:
         empty = np.array([len(vote.kernels) == 0 for vote in terms])
         intercepts = published_constants(problems, intercepts, empty)
     vote = published_vote(training, terms, intercepts)
-    per_kernel = (
-        training.complexities,
-        training.complexity_errors,
-        problems[0].penalties,
-        vote.kernel_mass,
-    )
     certificates = (
         training.unit * np.array([s.objective for s in solutions]),
         training.unit * np.array([s.dual_bound for s in solutions]),
@@ -85,13 +79,31 @@ def describe_solutions(
     )
     reasons = [s.stop_reason for s in solutions if s.stop_reason != "optimal"]
     return {
+        **describe_certified(training, problems[0].penalties, vote, certificates),
+        "n_iter_": int(sum(s.n_iter for s in solutions)),
+        "stop_reason_": reasons[0] if reasons else "optimal",
+    }
+
+
+def describe_certified(
+    training: Training, penalties: FloatArray, vote: Vote, certificates: tuple[FloatArray, ...]
+) -> dict[str, Any]:
+    """Return the attributes of a vote, of its kernels, and of its certificates.
+
+    ``certificates`` are the objectives, lower bounds and gaps of all problems.
+    """
+    per_kernel = (
+        training.complexities,
+        training.complexity_errors,
+        penalties,
+        vote.kernel_mass,
+    )
+    return {
         **describe_targets(training, certificates),
-        "kernel_names_": columns.names,
+        "kernel_names_": training.columns.names,
         **attributes_of(vote),
         **dict(zip(PER_KERNEL, per_kernel, strict=True)),
         **{name: float(c.sum()) for name, c in zip(TOTALS, certificates, strict=True)},
-        "n_iter_": int(sum(s.n_iter for s in solutions)),
-        "stop_reason_": reasons[0] if reasons else "optimal",
     }
 
 

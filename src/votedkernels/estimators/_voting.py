@@ -55,6 +55,8 @@ class FittedVoteMixin:
             Its contributions sum to the vote.
         """
         vote = self._fitted_vote()
+        if getattr(self, "quantiles", None) is not None:
+            raise ValueError("explain is for one quantile; fit it with quantile instead.")
         rows = validate_rows(self, X, vote.families, reset=False)
         if background is not None:
             background = validate_rows(self, background, vote.families, reset=False)

@@ -8,17 +8,17 @@ from typing import Any, Self
 from .._system.budget import Budget, single_blas_thread
 from ..distributed import refuse_dask
 from ..kernels.families import NamedFamiliesMixin
-from ..preparation.numbers import check_loss
+from ..preparation.numbers import check_loss, check_several_quantiles
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import FitAttempt, OngoingFit
 from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
-from ._voting import NumberVoteMixin
+from ._quantiles import QuantilesMixin, fit_quantiles
 
 
 class VotedKernelRegressor(
-    CallbackSupportMixin, NumberVoteMixin, ReadableAttributesMixin, NamedFamiliesMixin
+    CallbackSupportMixin, QuantilesMixin, ReadableAttributesMixin, NamedFamiliesMixin
 ):
     r"""Regression by a sparse vote of kernel functions, with a proof of optimality.
 
@@ -44,6 +44,13 @@ class VotedKernelRegressor(
         the mean absolute distance of the target from its median.
     quantile : float, default=0.5
         The quantile to predict with ``loss="quantile"``.
+    quantiles : sequence of float, default=None
+        With ``loss="quantile"``, several increasing quantiles that are fitted together and never
+        cross, not even between the training rows. ``predict`` then returns the median.
+        Upper quantiles differ from lower ones by votes that are never negative, so `Gaussian`
+        must be among the kernels. ``objective_`` is the sum over the quantiles. The first row of
+        ``term_weights_`` and of ``intercept_`` is the lowest quantile, and each further row is
+        what is added to reach the next one.
     complexity_penalty, l1_penalty, l2_penalty, l2_norm : as for `VotedKernelClassifier`
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
@@ -63,11 +70,11 @@ class VotedKernelRegressor(
         holds these.
     support_vectors_ : array of shape (n_support, n_features), or list of objects
         The points that have a vote. Empty for a precomputed kernel.
-    term_weights_ : array of shape (1, n_terms)
+    term_weights_ : array of shape (1, n_terms), or (n_quantiles, n_terms)
         The weights a_kj, in the unit of the target.
     term_kernel_indices_, term_support_indices_ : arrays of shape (n_terms,)
         Index of the kernel of each term, and of its point in ``support_vectors_``.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), or (n_quantiles,)
         The constant b.
     kernels_ : list of KernelFamily
         The fitted families.
@@ -118,6 +125,7 @@ class VotedKernelRegressor(
         loss: str = "epsilon-insensitive",
         epsilon: float | str = "auto",
         quantile: float = 0.5,
+        quantiles: Any = None,
         complexity_penalty: float | str = "auto",
         l1_penalty: float | str = "auto",
         l2_penalty: float = 0.0,
@@ -140,6 +148,7 @@ class VotedKernelRegressor(
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile
+        self.quantiles = quantiles
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
         self.l2_penalty = l2_penalty
@@ -176,6 +185,7 @@ class VotedKernelRegressor(
         self
         """
         check_loss(self)
+        check_several_quantiles(self)
         check_parameters(self)
         refuse_dask(X, "VotedKernelRegressor")
         budget = Budget().for_seconds(self.time_limit)
@@ -185,6 +195,9 @@ class VotedKernelRegressor(
             showing_progress(self) as display,
         ):
             training = Training.prepare(self, X, y, sample_weight, budget=budget)
+            if self.quantiles is not None:
+                attempt.publish(fit_quantiles(self, training))
+                return self
             fit = OngoingFit(self, training, partial(FitProgress, self, X, y, display=display))
             fit.run(attempt)
             fit.progress.end()

@@ -97,6 +97,9 @@ def summarise(model: Any, X: Any = None, y: Any = None) -> ModelSummary:
 
 def describe_loss(model: Any) -> str:
     """Return the loss of a regressor, and its parameter."""
+    several = getattr(model, "quantiles", None)
+    if several is not None:
+        return "quantiles " + ", ".join(f"{quantile:g}" for quantile in several)
     if model.loss == "quantile":
         return f"quantile {model.quantile:g}"
     return str(model.loss) + (

@@ -188,6 +188,9 @@ class KernelFamily(BaseEstimator):
     #: Members are positive definite by their formula, not because the user says so.
     is_definite_by_formula = False
 
+    #: No member ever has a negative value.
+    is_nonnegative = False
+
     names_: list[str]
 
     @property

@@ -56,6 +56,8 @@ class Gaussian(KernelFamily):
 
     is_definite_by_formula = True
 
+    is_nonnegative = True
+
     def __init__(
         self,
         gammas: Numbers = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),

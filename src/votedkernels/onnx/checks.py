@@ -95,6 +95,8 @@ def check_classifier(classifier: Any) -> None:
             raise _refusal(type(family).__name__)
     if not isinstance(classifier, REGRESSORS):
         tensor_of(classifier.classes_)
+    elif len(vote.intercepts) > 1:
+        raise ExportError("several quantiles cannot be exported; export one, fitted by itself.")
     n_features = classifier.n_features_in_
     n_rows = sum(len(part.support) for part in parts_of_vote(vote))
     n_bytes = 8 * n_rows * n_features

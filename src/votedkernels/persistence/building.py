@@ -23,7 +23,7 @@ from ..estimators.regressor import VotedKernelRegressor
 from ..exceptions import ModelFileError
 from ..kernels import KernelFamily, clone_families
 from ..kernels.base import FloatArray
-from ..preparation.numbers import check_loss
+from ..preparation.numbers import check_loss, check_several_quantiles
 from ..preparation.validation import check_parameters
 from . import calibration  # noqa: F401  (adds its node)
 from .container import Container
@@ -124,12 +124,13 @@ def _build_regressor(header: Record, arrays: Arrays, functions: Functions) -> Vo
     parameters = _read_parameters(header, VotedKernelRegressor, arrays)
     model = VotedKernelRegressor(_build_kernels(header, families), **parameters)
     check_loss(model)
+    check_several_quantiles(model)
     check_parameters(model)
     if not header.is_none("classes"):
         raise header.wrong("classes", "null for regression")
     totals = header.record("totals")
     attributes = {
-        **_read_vote(header, arrays, families, 1),
+        **_read_vote(header, arrays, families, len(model.quantiles or [0])),
         **{key: totals.number(key) for key in TARGET_NUMBERS if key in totals.value},
         **_read_penalties(header, model),
     }

@@ -18,7 +18,7 @@ import numpy as np
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Vote
 from ..problem.losses import EpsilonInsensitive, Loss, Pinball, best_constant
-from .parameters import LossParameters
+from .parameters import LossParameters, QuantileParameters
 
 LOSSES = ("epsilon-insensitive", "absolute", "quantile")
 #: ``epsilon="auto"``, in units of the scale.
@@ -105,6 +105,31 @@ def check_loss(estimator: LossParameters) -> None:
     if not is_auto and not (_is_number(epsilon) and 0 <= epsilon < np.inf):
         raise ValueError(f"epsilon must be a finite number >= 0 or 'auto', got {epsilon!r}.")
     check_quantiles([estimator.quantile], "quantile")
+
+
+def check_several_quantiles(estimator: QuantileParameters) -> None:
+    """Raise unless several quantiles are valid, and all other parameters allow them."""
+    quantiles = estimator.quantiles
+    if quantiles is None:
+        return
+    if np.ndim(quantiles) != 1 or len(quantiles) == 0:
+        raise ValueError(f"quantiles must be a list of numbers, got {quantiles!r}.")
+    check_quantiles(list(quantiles), "each of quantiles")
+    if not np.all(np.diff(quantiles) > 0):
+        raise ValueError(f"quantiles must increase, got {quantiles!r}.")
+    needed = {
+        "loss": "quantile",
+        "solver": "column-generation",
+        "relaxation": None,
+        "l2_penalty": 0.0,
+        "fit_intercept": True,
+    }
+    for name, value in needed.items():
+        if getattr(estimator, name) != value:
+            raise ValueError(
+                f"quantiles needs {name}={value!r}, got {getattr(estimator, name)!r}; change it, "
+                "or fit one quantile."
+            )
 
 
 def check_quantiles(quantiles: Sequence[object], name: str) -> None:

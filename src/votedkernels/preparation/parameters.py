@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 
@@ -35,6 +35,15 @@ class LossParameters(Protocol):
     epsilon: float | str
     quantile: float
     fit_intercept: bool
+
+
+class QuantileParameters(LossParameters, Protocol):
+    """An estimator with all parameters that matter for several quantiles."""
+
+    quantiles: Sequence[float] | None
+    solver: str
+    relaxation: float | str | None
+    l2_penalty: float
 
 
 class Penalties(Protocol):

@@ -1,0 +1,154 @@
+"""``quantiles`` of a regressor: several quantiles fitted together, as layers that add up."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from .._system.stack_level import user_stacklevel
+from ..exceptions import FitLimitError
+from ..kernels import continuous_family
+from ..kernels.base import FloatArray
+from ..preparation.training import Training
+from ..preparation.validation import validate_rows
+from ..problem import Vote
+from ..solvers.quantiles import QuantileProblem, solve_quantiles
+from ._fitted_attributes import LIMITS, PENALTIES, describe_certified
+from ._voting import NumberVoteMixin
+
+
+def has_several(self: QuantilesMixin) -> bool:
+    """Whether several quantiles are fitted together."""
+    return self.quantiles is not None
+
+
+class QuantilesMixin(NumberVoteMixin):
+    """Predictions of several quantiles. Sums of layers cannot cross, not even by rounding."""
+
+    quantiles: Any
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the prediction for each row; with several quantiles, the median.
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``; for ``Precomputed()``, kernel values against all
+            training rows
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if self.quantiles is None:
+            return super().predict(X)
+        return self.predict_quantiles(X)[:, self._place_of(0.5, "predict returns the median")]
+
+    @available_if(has_several)
+    def predict_quantiles(self, X: Any) -> FloatArray:
+        """Return all quantiles for each row. They never decrease along a row.
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``
+
+        Returns
+        -------
+        array of shape (n_samples, n_quantiles)
+        """
+        vote = self._fitted_vote()
+        layers = vote.decide(validate_rows(self, X, vote.families, reset=False))
+        return np.asarray(np.cumsum(layers, axis=1))
+
+    @available_if(has_several)
+    def predict_interval(self, X: Any, alpha: float = 0.2) -> FloatArray:
+        """Return the quantiles alpha / 2 and 1 - alpha / 2 for each row.
+
+        Parameters
+        ----------
+        X : rows in the same form as in ``fit``
+        alpha : float, default=0.2
+            The share of targets outside the interval. Both quantiles must have been fitted.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+        """
+        ends = [
+            self._place_of(level, f"alpha={alpha!r} needs it")
+            for level in (alpha / 2, 1 - alpha / 2)
+        ]
+        return self.predict_quantiles(X)[:, ends]
+
+    def _place_of(self, level: float, reason: str) -> int:
+        found = np.flatnonzero(np.isclose(self.quantiles, level, rtol=0.0, atol=1e-9))
+        if len(found) == 0:
+            raise ValueError(
+                f"the quantile {level:g} was not fitted ({reason}); quantiles is "
+                f"{tuple(self.quantiles)}. Add it to quantiles, and fit again."
+            )
+        return int(found[0])
+
+
+def fit_quantiles(estimator: Any, training: Training) -> dict[str, Any]:
+    """Fit several quantiles together; return the fitted attributes."""
+    columns, numbers = training.columns, training.numbers
+    assert numbers is not None
+    if continuous_family(columns.families) is not None:
+        raise ValueError("quantiles needs finitely many kernels; use Gaussian.")
+    widening = np.concatenate(
+        [np.full(family.n_kernels, family.is_nonnegative) for family in columns.families]
+    )
+    if not widening.any():
+        raise ValueError(
+            "quantiles needs a kernel that is never negative, by which upper quantiles differ from "
+            "lower ones; add Gaussian() to kernels."
+        )
+    penalties = training.penalties_of(estimator)
+    prices = penalties[0] * training.complexities + penalties[1]
+    problem = QuantileProblem(
+        columns,
+        numbers.scaled(training.codes),
+        training.w,
+        np.asarray(estimator.quantiles, dtype=np.float64),
+        prices,
+        widening,
+    )
+    found = solve_quantiles(problem, tol=estimator.tol, max_iter=estimator.max_iter)
+    constants = numbers.scale * np.array([layer.intercept for layer in found.layers])
+    constants[0] += numbers.center
+    vote = Vote.gather(found.layers, constants, columns.families, training.centers)
+    vote = replace(vote, weights=numbers.scale * vote.weights)
+    gap = max(0.0, found.objective - found.dual_bound)
+    _warn_of_gap(estimator, found.stop_reason, found.objective, gap, len(vote.kernels))
+    certificates = tuple(
+        training.unit * np.array([value]) for value in (found.objective, found.dual_bound, gap)
+    )
+    return {
+        **dict(zip(PENALTIES, penalties, strict=True)),
+        **describe_certified(training, prices, vote, certificates),
+        "n_iter_": found.n_iter,
+        "stop_reason_": found.stop_reason,
+    }
+
+
+def _warn_of_gap(estimator: Any, reason: str, objective: float, gap: float, n_terms: int) -> None:
+    """Warn if the fit stopped before the optimum; raise if a limit has left no vote."""
+    if gap <= estimator.tol * objective:
+        return
+    if reason in LIMITS and n_terms == 0:
+        parameter = LIMITS[reason]
+        raise FitLimitError(
+            f"{parameter}={getattr(estimator, parameter)!r} ended the fit before any kernel got a "
+            f"weight; give a larger {parameter}, fewer centers, or fewer kernels."
+        )
+    warnings.warn(
+        f"The fit stopped ({reason}) at a relative duality gap of {gap / objective:.2g}, above "
+        f"tol={estimator.tol:.2g}.",
+        ConvergenceWarning,
+        stacklevel=user_stacklevel(),
+    )
