@@ -32,6 +32,7 @@ from .kernels import (
     Precomputed,
     Similarity,
     Spectrum,
+    Threshold,
 )
 from .persistence import ModelFileError, load_model, read_summary, save_model
 from .report import model_report
@@ -60,6 +61,7 @@ __all__ = [
     "Spectrum",
     "StableRank",
     "SupportPathDisplay",
+    "Threshold",
     "Trace",
     "VotedKernelClassifier",
     "VotedKernelClassifierCV",

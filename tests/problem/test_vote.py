@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from votedkernels import Gaussian, Polynomial, Precomputed
+from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Centers, Terms, Vote, union_of_terms
 
 
@@ -37,10 +38,14 @@ def test_the_union_of_nothing_is_nothing():
     assert union_of_terms([], 5)[2].shape == (0, 0)
 
 
+def over(fitted, rows):
+    return LocalColumns(fitted, rows, rows)
+
+
 def test_it_decides_as_the_sum_over_its_terms(rows):
     fitted = families(rows)
     centers = Centers(np.array([6, 2, 5, 0, 1]), rows)
-    vote = Vote.gather([FIRST, SECOND], np.array([0.25, -1.0]), fitted, centers)
+    vote = Vote.gather([FIRST, SECOND], np.array([0.25, -1.0]), over(fitted, rows), centers)
     np.testing.assert_array_equal(vote.support, [0, 2, 6])
     np.testing.assert_array_equal(vote.points, rows[[0, 2, 6]])
     x = np.random.default_rng(1).standard_normal((4, 2))
@@ -59,19 +64,20 @@ def test_leading_axes_are_those_of_the_weights(rows):
     weights = np.arange(12.0).reshape(2, 3, 2)
     grid = Terms(np.array([0, 2]), np.array([3, 1]), weights)
     intercepts = np.arange(6.0).reshape(2, 3, 1)
-    vote = Vote.gather([grid], intercepts, families(rows), centers)
+    vote = Vote.gather([grid], intercepts, over(families(rows), rows), centers)
     decisions = vote.decide(rows)
     assert decisions.shape == (7, 2, 3, 1)
     for i in range(2):
         for j in range(3):
             single = Terms(grid.kernels, grid.centers, weights[i, j])
-            alone = Vote.gather([single], intercepts[i, j], vote.families, centers)
+            alone = Vote.gather([single], intercepts[i, j], over(vote.families, rows), centers)
             np.testing.assert_allclose(decisions[:, i, j], alone.decide(rows), rtol=1e-12)
             assert vote.count_points()[i, j] == alone.count_points()
 
 
 def test_without_terms_it_is_its_constant(rows):
-    vote = Vote.gather([Terms.none()], np.array([0.3]), families(rows), Centers(np.arange(7), rows))
+    columns = over(families(rows), rows)
+    vote = Vote.gather([Terms.none()], np.array([0.3]), columns, Centers(np.arange(7), rows))
     np.testing.assert_array_equal(vote.decide(rows), np.full((7, 1), 0.3))
     np.testing.assert_array_equal(vote.kernel_mass, np.zeros(3))
 
@@ -80,6 +86,9 @@ def test_a_matrix_of_kernel_values_is_asked_for_its_columns(rows):
     K = rows @ rows.T
     family = Precomputed().fit(K, np.ones(7))
     vote = Vote.gather(
-        [terms((0, 1, 2.0), (0, 4, -1.0))], np.zeros(1), [family], Centers(np.arange(7), None)
+        [terms((0, 1, 2.0), (0, 4, -1.0))],
+        np.zeros(1),
+        LocalColumns([family], K, np.arange(7)),
+        Centers(np.arange(7), None),
     )
     np.testing.assert_allclose(vote.decide(K)[:, 0], 2 * K[:, 1] - K[:, 4], rtol=1e-12)

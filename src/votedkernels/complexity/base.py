@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ..kernels.base import FloatArray, KernelFamily
+from ..kernels.base import FloatArray, KernelFamily, in_moderate_units
+from ..kernels.coded import CodedFamily
 from ..kernels.columns import Columns
 
 #: The measures by the names that users give; the package fills it.
@@ -22,6 +23,9 @@ class ComplexityMeasure(BaseEstimator):
     A subclass defines `measure`, or `measure_with_errors` if its values are estimates.
     """
 
+    #: Whether it can measure rules, such as thresholds, by their columns.
+    measures_rules = False
+
     def measure(self, columns: Columns, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return r_k for each member of family number ``f``."""
         return self.measure_with_errors(columns, f, sample_weight)[0]
@@ -32,6 +36,21 @@ class ComplexityMeasure(BaseEstimator):
         """Return r_k and the standard errors, which are 0 for a formula."""
         values = self.measure(columns, f, sample_weight)
         return values, np.zeros_like(values)
+
+    def measure_family(
+        self, columns: Columns, f: int, sample_weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return r_k and the standard errors; rules get the bound of their growth function."""
+        family = columns.families[f]
+        if self.measures_rules or not isinstance(family, CodedFamily):
+            return self.measure_with_errors(columns, f, sample_weight)
+        r = self.of_growth(family.log_growth(float(sample_weight.sum())), sample_weight)
+        return r, np.zeros_like(r)
+
+    def of_growth(self, log_growth: FloatArray, sample_weight: FloatArray) -> FloatArray:
+        """Return Massart's bound for classes of this many columns on any sample of this size."""
+        weights, root = in_moderate_units(sample_weight)
+        return np.asarray(np.sqrt(2 * log_growth) / np.sqrt(weights.sum()) / root)
 
     def memory_needed(self, family: KernelFamily, n_rows: int, memory: int) -> int:
         """Return the bytes needed to measure a family, in addition to blocks of kernel values.
@@ -113,7 +132,7 @@ def measure_with_errors(
         return values, np.zeros_like(values)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
         parts = [
-            measure.measure_with_errors(columns, f, sample_weight)
+            measure.measure_family(columns, f, sample_weight)
             for f, measure in enumerate(measures_by_family(spec, len(columns.families)))
         ]
     values = np.concatenate([r for r, _ in parts])

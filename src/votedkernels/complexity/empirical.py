@@ -28,6 +28,8 @@ class Empirical(ComplexityMeasure):
         Seed of the signs.
     """
 
+    measures_rules = True
+
     def __init__(self, n_draws: int = 64, *, random_state: int = 0) -> None:
         self.n_draws = n_draws
         self.random_state = random_state

@@ -39,6 +39,8 @@ class Dimension(ComplexityMeasure):
 class Massart(ComplexityMeasure):
     """Massart's finite-class bound over the given centres, for any kernel."""
 
+    measures_rules = True
+
     def measure(self, columns: Columns, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return the largest column norm times sqrt(2 log(2 n_centers)) / m."""
         weights, root = in_moderate_units(sample_weight)

@@ -69,6 +69,11 @@ class StableRank(ComplexityMeasure):
             require_positive(np.array(smallest), family)
         return np.array(out)
 
+    def of_growth(self, log_growth: FloatArray, sample_weight: FloatArray) -> FloatArray:
+        """Return sqrt(s^power / m) with s = 2 log(growth)."""
+        self._check()
+        return super().of_growth(0.5 * (2.0 * log_growth) ** self.power, sample_weight)
+
     def _check(self) -> None:
         if not isinstance(self.power, Real) or not 0 <= self.power < np.inf:
             raise ValueError(f"power must be a finite number >= 0, got {self.power!r}.")

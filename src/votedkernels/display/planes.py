@@ -128,4 +128,6 @@ def ticks(column: FloatArray, margin: float, n: int) -> FloatArray:
 
 def sums_by_point(weights: FloatArray, places: IntArray, n_points: int) -> FloatArray:
     """Return the sum of the weights of each point, for each problem."""
-    return np.array([np.bincount(places, row, n_points) for row in weights])
+    at_points = places >= 0  # rules have no point
+    places = places[at_points]
+    return np.array([np.bincount(places, row[at_points], n_points) for row in weights])

@@ -29,6 +29,7 @@ ATTRIBUTE_OF = {
     "weights": "term_weights_",
     "kernels": "term_kernel_indices_",
     "places": "term_support_indices_",
+    "levels": "term_levels_",
     "intercepts": "intercept_",
 }
 #: Fitted attributes besides those of the vote: lambda and beta; one number per kernel, per
@@ -109,7 +110,7 @@ def describe_certified(
 
 def published_vote(training: Training, terms: Sequence[HasTerms], intercepts: FloatArray) -> Vote:
     """Return votes of terms in the form and the unit in which users see them."""
-    vote = Vote.gather(terms, intercepts, training.columns.families, training.centers)
+    vote = Vote.gather(terms, intercepts, training.columns, training.centers)
     return vote if training.numbers is None else training.numbers.in_units(vote)
 
 

@@ -34,12 +34,20 @@ ROUGHLY = 1e-4
 FIRST_RHO = 1e-2
 
 
+#: In place of a kernel: the rules alone.
+RULES_ONLY = -1
+
+
 @dataclass(frozen=True)
 class Setting:
-    """What defines a relaxed vote: its kernel and rho."""
+    """What defines a relaxed vote: its kernel (or `RULES_ONLY`) and rho."""
 
     kernel: int
     rho: float
+
+    def name_among(self, kernel_names: Sequence[str]) -> str:
+        """Return the name of the kernel."""
+        return "rules only" if self.kernel == RULES_ONLY else kernel_names[self.kernel]
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,8 @@ class PathSample:
         self.chosen = np.zeros(0, np.intp)
         #: The penalty of the last level of the l1 path.
         self.penalty = np.inf
+        #: The chosen rules: their kernels and centres.
+        self.rules = np.zeros((2, 0), np.intp)
 
     def first_entry(self) -> float:
         """Return the level above which no column has a weight."""
@@ -136,14 +146,17 @@ class PathSample:
         if any(solution.stop_reason == "time-limit" for solution in solutions):
             raise OutOfTime
         self.solutions, self.penalty = solutions, level
-        used = [solution.terms.centers for solution in self.solutions]
-        self.chosen = np.unique(np.concatenate(used)).astype(np.intp)
+        terms = [[solution.terms.kernels, solution.terms.centers] for solution in self.solutions]
+        kernels, centers = np.unique(np.concatenate(terms, axis=1), axis=1)
+        is_rule = self.training.are_rules[kernels]
+        self.chosen = np.unique(centers[~is_rule])
+        self.rules = np.array([kernels[is_rule], centers[is_rule]])
 
     def grow(self, setting: Setting) -> None:
         """Make centres of the rows that the relaxed vote of a setting fits worst."""
         rhos = [FIRST_RHO, setting.rho] if setting.rho < FIRST_RHO else [setting.rho]
         votes = self.relax(setting.kernel, rhos)[-1]
-        values = self.columns.take(votes.kernels, self.chosen)
+        values = self.columns.take(votes.kernels, np.searchsorted(self.centers, votes.centers))
         goodness = goodness_of(self.training, votes.decide(values), self.codes)
         places = self.places_of_rows()
         order = places[np.argsort(goodness, kind="stable")]
@@ -163,7 +176,7 @@ class PathSample:
     @property
     def can_grow(self) -> bool:
         """Whether more rows can become centres."""
-        return self.training.center_of is not None and len(self.chosen) < len(self.centers)
+        return self.training.center_of is not None and 0 < len(self.chosen) < len(self.centers)
 
     @property
     def n_terms(self) -> float:
@@ -184,12 +197,22 @@ class PathSample:
     ) -> list[RelaxedVotes]:
         """Return the relaxed votes of one kernel on the chosen centres, for decreasing rhos.
 
+        The chosen rules take part, whatever the kernel.
+
         Without ``tol``, they are solved roughly and not certified.
         """
-        kernels = np.full(len(self.chosen), kernel)
-        everywhere = self.centers[self.chosen]
-        at_centers = self.training.values_at_centers(kernels, everywhere)
-        terms = ChosenColumns.gather(self.columns, self.w, kernels, self.chosen, at_centers)
+        chosen = self.chosen[:0] if kernel == RULES_ONLY else self.chosen
+        n_plain = len(chosen)
+        kernels = np.append(np.full(n_plain, kernel), self.rules[0])
+        centers = np.append(chosen, self.rules[1])
+        everywhere = self.centers[centers]
+        # Rules are not whitened by their values at centres, and need not have a centre.
+        at_centers = np.zeros((len(kernels), len(kernels)))
+        plain = slice(n_plain)
+        at_centers[plain, plain] = self.training.values_at_centers(
+            kernels[plain], everywhere[plain]
+        )
+        terms = ChosenColumns.gather(self.columns, self.w, kernels, centers, at_centers)
         certify = tol is not None
         tol = ROUGHLY if tol is None else tol
         by_problem = [

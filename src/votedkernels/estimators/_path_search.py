@@ -29,7 +29,7 @@ from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
 from ._path_judgement import losses_of, with_price_of_size
-from ._path_sample import PathSample, RelaxedVotes, Setting
+from ._path_sample import RULES_ONLY, PathSample, RelaxedVotes, Setting
 
 RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
 LEVELS_PER_DECADE = 2
@@ -178,7 +178,8 @@ class PathSearch:
         best, idle = np.inf, 0
         number = self._first_level(in_a_hurry=math.isfinite(budget.deadline))
         growing: Setting | None = None
-        kernels = list(range(self.training.columns.n_kernels))
+        are_rules = self.training.are_rules
+        kernels = np.flatnonzero(~are_rules).tolist() + [RULES_ONLY] * bool(are_rules.any())
         whole, budget = budget, budget.share(2)  # give up on a slow first level
         while idle < PATIENCE and self.top > 0:
             started = time.perf_counter()
@@ -286,7 +287,7 @@ class PathSearch:
                 budget.check_time()
                 first = number * len(RHOS)
                 of_fold = np.zeros((len(RHOS), len(test), n_problems))
-                if len(sample.chosen):
+                if len(sample.chosen) + sample.rules.shape[1]:
                     relaxed = sample.relax(kernel, RHOS)
                     values = self.training.columns.take(
                         relaxed[0].kernels, relaxed[0].centers, places[test]

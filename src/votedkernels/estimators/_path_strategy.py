@@ -213,7 +213,7 @@ class PathStrategy:
                         | {
                             "complexity_penalty": level.penalty,
                             "level": number,
-                            "kernel": names[setting.kernel],
+                            "kernel": setting.name_among(names),
                             "relaxation": setting.rho,
                         }
                     )
@@ -275,7 +275,7 @@ class PathStrategy:
             ) from None
         names = training.columns.names
         settings = [
-            {"level": m.level, "kernel": names[setting.kernel], "relaxation": setting.rho}
+            {"level": m.level, "kernel": setting.name_among(names), "relaxation": setting.rho}
             for m, setting in ((m, found.levels[m.level].settings[m.place]) for m in committee)
         ]
         described = describe_committee(found.training, sample, members, settings)

@@ -21,6 +21,14 @@ from .explanation import Explanation, explain_votes
 from .summary import ModelSummary, summarise
 
 
+def feature_names(estimator: Any) -> list[str]:
+    """Return the names of the features, or x0, x1, ... if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{number}" for number in range(getattr(estimator, "n_features_in_", 0))]
+    return [str(name) for name in names]
+
+
 def offers_probabilities(self: VoteMixin) -> bool:
     """Whether `predict_proba` works, or would work after a fit."""
     return self._offers_probabilities()
@@ -30,6 +38,11 @@ class FittedVoteMixin:
     """What every estimator with a vote offers, whether it predicts classes or numbers."""
 
     kernel_names_: list[str]
+
+    @property
+    def term_rules_(self) -> list[str]:
+        """The text of each term that is a rule, such as "x3 > 1.5"; empty for other terms."""
+        return self._fitted_vote().describe_rules(feature_names(self))
 
     def _decide(self, X: Any) -> FloatArray:
         """Return the vote on each row, or the votes of each class."""
@@ -62,7 +75,8 @@ class FittedVoteMixin:
             background = validate_rows(self, background, vote.families, reset=False)
         names = getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
-        return explain_votes(vote, rows, self.kernel_names_, classes, background, names)
+        rules = vote.describe_rules(feature_names(self))
+        return explain_votes(vote, rows, self.kernel_names_, rules, classes, background, names)
 
     def summary(self, X: Any = None, y: Any = None) -> ModelSummary:
         """Return what the model has learned, as a table to print or to show in a notebook.

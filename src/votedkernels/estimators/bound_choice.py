@@ -258,9 +258,9 @@ class PathOfBounds:
             np.array([terms.intercept]),
             np.array([len(terms.kernels) == 0]),
         )
-        families = self.training.columns.families
-        vote = Vote.gather([terms], constants, families, self.training.centers)
-        n_kernels = self.training.columns.n_kernels
+        columns = self.training.columns
+        vote = Vote.gather([terms], constants, columns, self.training.centers)
+        n_kernels = columns.n_kernels
         bound, weights = bound_by_compression(vote, self.X, self.signs, n_kernels, self.delta)
         return BoundedVote(vote, weights, bound)
 

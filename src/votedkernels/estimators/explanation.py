@@ -30,9 +30,10 @@ class Explanation:
         which positive contributions are votes for the second class.
     intercepts : array of shape (n_problems,)
     support : array of shape (n_terms,)
-        The training row behind each term, as in ``support_``, or the number of your own centre.
+        The training row behind each term, as in ``support_``, or the number of your own centre; -1
+        for a rule.
     kernels : list of str
-        The kernel of each term.
+        The kernel of each term, or the text of a rule.
     classes : array of shape (n_classes,), or None for regression
     shapley_values : array of shape (n_rows, n_problems, n_features), or None
         What each feature adds to the vote, compared with background rows; None if there were none.
@@ -61,7 +62,7 @@ class Explanation:
     @property
     def examples(self) -> IntArray:
         """The training rows that vote, each once."""
-        return np.unique(self.support)
+        return np.unique(self.support[self.support >= 0])
 
     def by_example(self) -> FloatArray:
         """Return the contributions summed over kernels, one column for each of ``examples``.
@@ -70,9 +71,10 @@ class Explanation:
         -------
         array of shape (n_rows, n_problems, n_examples)
         """
-        examples, places = np.unique(self.support, return_inverse=True)
+        examples, at_rows = self.examples, np.flatnonzero(self.support >= 0)
+        places = np.searchsorted(examples, self.support[at_rows])
         sums = np.zeros((*self.contributions.shape[:2], len(examples)))
-        for term, place in enumerate(places):
+        for term, place in zip(at_rows, places, strict=True):
             sums[:, :, place] += self.contributions[:, :, term]
         return sums
 
@@ -125,6 +127,8 @@ class Explanation:
         listed = self.largest(row, n, label)
         lines = [
             (f"training row {ballot.example}", ballot.kernel, ballot.contribution)
+            if ballot.example >= 0
+            else (ballot.kernel, "", ballot.contribution)
             for ballot in listed
         ]
         lines += _rest("vote", int(np.count_nonzero(mine)) - len(listed), mine.sum(), lines)
@@ -189,7 +193,7 @@ class Explanation:
             return names, values, ("mean vote", baseline), label
         column, sign, label = self._side(row, label)
         pairs = zip(self.support, self.kernels, strict=True)
-        names = [f"row {example}, {kernel}" for example, kernel in pairs]
+        names = [f"row {row}, {name}" if row >= 0 else name for row, name in pairs]
         constant = float(sign * self.intercepts[column])
         return names, sign * self.contributions[row, column], ("constant", constant), label
 
@@ -223,7 +227,7 @@ class Ballot:
     Attributes
     ----------
     example : int
-        The training row, as in ``support_``.
+        The training row, as in ``support_``; -1 for a rule.
     kernel : str
     contribution : float
         What it adds to the vote for the class; negative if it votes against it.
@@ -255,11 +259,13 @@ def explain_votes(
     vote: Vote,
     X: Any,
     kernel_names: list[str],
+    rules: list[str],
     classes: Any,
     background: Any = None,
     features: Any = None,
 ) -> Explanation:
     """Return the explanation of a vote on validated rows."""
+    names = [rule or kernel_names[k] for rule, k in zip(rules, vote.kernels, strict=True)]
     values = baseline = None
     if background is not None:
         values, baseline = shapley_values(vote, X, background)
@@ -267,8 +273,8 @@ def explain_votes(
     return Explanation(
         contributions=vote.contributions(X),
         intercepts=np.asarray(vote.intercepts),
-        support=vote.support[vote.places],
-        kernels=[kernel_names[k] for k in vote.kernels],
+        support=np.array([vote.support[j] if j >= 0 else -1 for j in vote.places], np.intp),
+        kernels=names,
         classes=classes,
         shapley_values=values,
         baseline=baseline,

@@ -136,7 +136,7 @@ def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: F
     constants = np.stack([grid.intercepts for grid in grids], axis=-1)
     empty = np.stack([~(grid.weights != 0).any(axis=-1) for grid in grids], axis=-1)
     constants = published_constants(training.problems(0.0, 0.0), constants, empty)
-    vote = Vote.gather(grids, constants, training.columns.families, training.centers)
+    vote = Vote.gather(grids, constants, training.columns, training.centers)
     objectives = np.stack([grid.objectives for grid in grids], axis=-1)
     dual_bounds = np.stack([grid.dual_bounds for grid in grids], axis=-1)
     return Bunch(
@@ -151,11 +151,12 @@ def as_path(training: Training, grids: list[Grid], lambdas: FloatArray, betas: F
         weights=vote.weights,
         term_kernel_indices=vote.kernels,
         term_support_indices=vote.places,
+        term_levels=vote.levels,
         support=vote.support,
         support_vectors=vote.points,
         n_support=vote.count_points(),
         classes=training.classes,
-        kernels=training.columns.families,
+        kernels=vote.families,
         kernel_names=training.columns.names,
         complexities=training.complexities,
     )
@@ -169,6 +170,7 @@ def vote_of_path(path: Bunch) -> Vote:
         points=path.support_vectors,
         kernels=path.term_kernel_indices,
         places=path.term_support_indices,
+        levels=path.term_levels,
         weights=path.weights,
         intercepts=path.intercepts,
     )

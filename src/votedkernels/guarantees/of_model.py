@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import FloatArray, IntArray, KernelFamily, Rows, count_rows, is_sparse
+from ..kernels.coded import CodedFamily
 from ..problem import Vote
 from .other_bounds import (
     bound_by_compression,
@@ -89,6 +90,8 @@ def generalization_bound(
                 "vector; pass other rows, or use method='compression'."
             )
         return bound_by_test(model, X, signs, delta)
+    if method == "best" and (model.term_support_indices_ < 0).any():
+        return bound_by_theorem(model, X, y, delta=delta, radius=radius)
     part = delta / 2 if method == "best" else delta
     check_rows_of_fit(model, rows)
     reasons = _data_dependent(model)
@@ -246,13 +249,15 @@ def _families(
         if getattr(family, "bound", None) is not None:
             assumed[f"bound of {family.names_[0]}"] = family.bound
         suprema.append(largest)
-        complexities.append(np.full(len(largest), _complexity(model, family, m)))
+        complexities.append(np.broadcast_to(_complexity(model, family, m), largest.shape))
     return np.concatenate(suprema), np.concatenate(complexities)
 
 
-def _complexity(model: VotingModel, family: KernelFamily, m: int) -> float:
+def _complexity(model: VotingModel, family: KernelFamily, m: int) -> float | FloatArray:
     if family.is_positive_definite:
         return 1 / math.sqrt(m)
+    if isinstance(family, CodedFamily):  # the growth function holds for every sample
+        return np.sqrt(2 * family.log_growth(m) / m)
     if model.centers is None or np.ndim(model.centers) == 0:
         raise ValueError(
             f"kernel {family.names_[0]} is not positive definite and its centres are training "

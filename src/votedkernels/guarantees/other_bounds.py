@@ -38,6 +38,12 @@ def bound_by_compression(
     ``vote`` is the vote of one two-class problem, ``X`` and ``signs`` the rows of its fit and their
     labels.
     """
+    if (vote.places < 0).any():
+        raise ValueError(
+            "method='compression' describes a model by its support vectors, but this model also "
+            "has rules, such as thresholds, which are not training rows; use method='theorem', or "
+            "method='test' with unseen rows."
+        )
     candidates = [
         round_weights(vote.weights[0], float(vote.intercepts[0]), n_bits) for n_bits in BITS
     ]

@@ -1,6 +1,7 @@
 """Kernel families: what K_k(x, x') is, and how all members of a family are evaluated at once."""
 
 from .base import KernelFamily
+from .coded import CodedFamily
 from .columns import Columns
 from .continuous_gaussian import ContinuousGaussian
 from .edit_distance import EditDistance
@@ -12,8 +13,10 @@ from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .similarity import Similarity
 from .spectrum import Spectrum
+from .threshold import Threshold
 
 __all__ = [
+    "CodedFamily",
     "Columns",
     "ContinuousGaussian",
     "EditDistance",
@@ -25,6 +28,7 @@ __all__ = [
     "Precomputed",
     "Similarity",
     "Spectrum",
+    "Threshold",
     "are_precomputed",
     "clone_families",
     "continuous_family",

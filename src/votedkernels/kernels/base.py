@@ -170,6 +170,12 @@ class KernelFamily(BaseEstimator):
     #: X holds kernel values, and a centre is a column number of X.
     is_precomputed = False
 
+    #: Columns depend on one feature each, and are priced without a matrix; see `coded`.
+    is_coded = False
+
+    #: Rows may have gaps (NaN).
+    accepts_gaps = False
+
     #: There are infinitely many members, and the solver chooses among them.
     is_continuous = False
 
@@ -298,6 +304,10 @@ class KernelFamily(BaseEstimator):
         del X
         return np.ones(self.n_kernels)
 
+    def without_sample(self) -> Self:
+        """Return the family without what only training needs."""
+        return self
+
     @property
     def needs_radius(self) -> bool:
         """Whether `supremum` depends on the radius of a ball that contains all rows."""
@@ -402,6 +412,8 @@ def hash_rows(X: Table) -> NDArray[np.uint64]:
     out = np.zeros(X.shape[0], np.uint64)
     for column in range(X.shape[1]):
         values = np.ascontiguousarray(X[:, column], dtype=np.float64)
+        if np.isnan(values).any():
+            values = np.where(np.isnan(values), np.nan, values)  # all NaNs have the same bits
         out += np.where(values != 0, _mix(values, np.array(column)), np.uint64(0))
     return out
 

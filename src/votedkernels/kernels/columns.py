@@ -20,6 +20,7 @@ from .base import FloatArray, IntArray, KernelFamily, Rows
 from .design import Design, LocalDesign
 
 if TYPE_CHECKING:
+    from .coded import Codes
     from .local_columns import LocalColumns
 
 #: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
@@ -69,6 +70,33 @@ class Columns(ABC):
         """Return the indices of the kernels of family f."""
         return np.flatnonzero(self._family_of == f)
 
+    # -- rules, see `coded` ------------------------------------------------------------
+
+    def coded(self) -> Iterator[tuple[int, Codes]]:
+        """Yield the numbers of the families of rules, and their codes."""
+        yield from ()
+
+    def codes_of(self, f: int) -> Codes | None:
+        """Return the codes of family f; None if it is not a family of rules."""
+        return dict(self.coded())[f] if self.families[f].is_coded else None
+
+    def add_rules(self, out: FloatArray, v: FloatArray, centers: IntArray | None) -> FloatArray:
+        """Write the sums of all rules into the array that `correlate` returns."""
+        for f, codes in self.coded():
+            self.budget.check_time()
+            out[self.members_of(f)] = codes.correlate(
+                v, slice(None) if centers is None else centers
+            )
+        return out
+
+    def levels(self, kernels: IntArray, centers: IntArray) -> FloatArray:
+        """Return the level of each column that is a rule, NaN for all others."""
+        out = np.full(len(kernels), np.nan)
+        for f, codes in self.coded():
+            mine = np.flatnonzero(self._family_of[kernels] == f)
+            out[mine] = codes.levels[self._member_of[kernels[mine]], centers[mine]]
+        return out
+
     @property
     def n_values(self) -> int:
         """The number of kernel values in one pass over all rows and columns."""
@@ -86,7 +114,7 @@ class Columns(ABC):
         """Return sum_i v_i K_k(x_i, c_j), of shape (n_kernels, n_centers), in one pass.
 
         Kernels are only evaluated at rows with v_i != 0 and, if ``centers`` is given, only at these
-        centres.
+        centres. A rule that repeats one at an earlier centre is reported as 0; see `coded`.
         """
 
     def worst_columns(
@@ -97,10 +125,14 @@ class Columns(ABC):
         """Return correlations, and the indices of their centres (None for all centres).
 
         On a cluster, columns that are of no use may be left out. The column whose correlation is
-        largest relative to its penalty L_k is always returned.
+        largest relative to its penalty L_k is always returned. Of rules that rows with v_i != 0
+        cannot tell apart, all but one are reported as 0.
         """
         del penalties
-        return self.correlate(v), None
+        out = self.correlate(v)
+        for f, codes in self.coded():
+            out[self.members_of(f)] *= codes.distinguishable(v)
+        return out, None
 
     @abstractmethod
     def sums(self, v: FloatArray, kernels: IntArray, centers: IntArray) -> FloatArray:

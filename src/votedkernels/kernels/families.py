@@ -192,6 +192,7 @@ class NamedFamiliesMixin(BaseEstimator):
         tags.input_tags.pairwise = are_precomputed(families)
         tags.input_tags.sparse = all(family.accepts_sparse for family in families)
         tags.input_tags.string = all(family.accepts_objects for family in families)
+        tags.input_tags.allow_nan = all(family.accepts_gaps for family in families)
         tags.input_tags.two_d_array = not any(family.takes_strings for family in families)
         return tags
 

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
 from .._system.budget import Budget
 from ..exceptions import OutOfTime
-from .base import FloatArray, IntArray, KernelFamily, Rows, count_rows, take_rows
+from .base import FloatArray, IntArray, KernelFamily, Rows, Table, count_rows, take_rows
+from .coded import CodedFamily, Codes
 from .columns import Columns, blocks, has_numba
 from .families import are_precomputed
 
@@ -74,6 +75,7 @@ class LocalColumns(Columns):
         self._center_of = center_of
         for family in self.families:
             family.check_range(X, centers)
+        self._codes: dict[int, Codes] = {}
         self._bases = self._cached_bases(for_bases)
         kept = sum(base.nbytes for base in self._bases if base is not None)
         self.budget = replace(budget, memory=budget.memory - kept)
@@ -99,6 +101,8 @@ class LocalColumns(Columns):
             out = np.zeros((self.n_kernels, len(range(n_centers)[cols])))
             for f, family in enumerate(self.families):
                 mine = self.members_of(f)
+                if family.is_coded:
+                    continue
                 if not (fused and family.has_fused):
                     for rows in blocks(len(active), BLOCK_ROWS):
                         base = self.base(f, active[rows], chosen)
@@ -109,7 +113,17 @@ class LocalColumns(Columns):
                     out[mine] += family.correlate_fused(base, weights[rows])
             return out
 
-        return np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+        out = np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+        return self.add_rules(out, v, centers)
+
+    def coded(self) -> Iterator[tuple[int, Codes]]:
+        """Yield the numbers of the coded families, and their codes."""
+        for f, family in enumerate(self.families):
+            if isinstance(family, CodedFamily):
+                if f not in self._codes:
+                    X, centers = cast(Table, self.X), cast(Table, self.centers)
+                    self._codes[f] = Codes.of(family, X, centers)
+                yield f, self._codes[f]
 
     def _correlate_members(
         self, family: KernelFamily, base: FloatArray, v: FloatArray
@@ -194,6 +208,7 @@ class LocalColumns(Columns):
         part.X, part.centers = take_rows(self.X, rows), take_rows(self.centers, centers)
         part.itself = take_rows(self.itself, rows)
         part._center_of = None  # noqa: SLF001 - a copy of itself
+        part._codes = {f: codes.restricted(rows, centers) for f, codes in self.coded()}  # noqa: SLF001
         part.n_rows, part.n_centers = len(rows), len(centers)
         part._bases = [  # noqa: SLF001 - a copy of itself
             None if base is None else base[np.ix_(rows, centers)] for base in self._bases
@@ -226,6 +241,9 @@ class LocalColumns(Columns):
         ``signs`` has a row for each draw t, and the result has a row for each member.
         """
         family = self.families[f]
+        codes = self.codes_of(f)
+        if codes is not None:
+            return np.stack([np.abs(codes.correlate(v)).max(axis=1) for v in signs], axis=1)
 
         def work(cols: slice) -> FloatArray:
             width = len(range(self.n_centers)[cols])
@@ -242,6 +260,9 @@ class LocalColumns(Columns):
     def _correlate_of(
         self, function: Callable[[FloatArray], FloatArray], v: FloatArray, f: int
     ) -> FloatArray:
+        codes = self.codes_of(f)
+        if codes is not None:  # values are 0, 1 and -1, so sizes are squares
+            return codes.correlate_sizes(v)
         active, family = np.flatnonzero(v), self.families[f]
 
         def work(cols: slice) -> FloatArray:
@@ -264,9 +285,16 @@ class LocalColumns(Columns):
             rows = np.arange(self.n_rows)
         out = np.empty((len(rows), len(kernels)))
         for f, terms, members, used, positions in self._terms_by_family(kernels, centers):
+            family = self.families[f]
             for block in blocks(len(rows), BLOCK_ROWS):
+                if isinstance(family, CodedFamily):
+                    X = take_rows(self.X, rows[block])
+                    out[block, terms] = family.rules(
+                        X, members, self.levels(kernels, centers)[terms]
+                    )
+                    continue
                 base = self.base(f, rows[block], used)
-                out[block, terms] = self.families[f].columns(base, members, positions)
+                out[block, terms] = family.columns(base, members, positions)
         return out
 
     def sums(self, v: FloatArray, kernels: IntArray, centers: IntArray) -> FloatArray:
@@ -289,16 +317,22 @@ class LocalColumns(Columns):
         n = self.n_rows if rows is None else len(rows)
         used_by_family = list(self._terms_by_family(kernels, centers))
         points = {f: take_rows(self.centers, used) for f, _, _, used, _ in used_by_family}
+        levels = self.levels(kernels, centers)
 
         def work(block: slice) -> FloatArray:
             out = np.zeros((len(range(n)[block]), *weights.shape[1:]))
             for f, terms, members, used, positions in used_by_family:
+                family = self.families[f]
+                if isinstance(family, CodedFamily):
+                    X = take_rows(self.X, block if rows is None else rows[block])
+                    out += family.rules(X, members, levels[terms]) @ weights[terms]
+                    continue
                 if rows is None and self._bases[f] is None:
-                    base = self.families[f].base(take_rows(self.X, block), points[f])
+                    base = family.base(take_rows(self.X, block), points[f])
                 else:
                     mine = np.arange(n)[block] if rows is None else rows[block]
                     base = self.base(f, mine, used)
-                out += self.families[f].vote(base, members, positions, weights[terms])
+                out += family.vote(base, members, positions, weights[terms])
             return out
 
         if n == 0:

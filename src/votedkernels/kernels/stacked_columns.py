@@ -6,11 +6,13 @@ the p kernel matrices are evaluated once, and each fold takes its rows and centr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 
 import numpy as np
 
 from .base import FloatArray, IntArray, Rows
+from .coded import Codes
 from .columns import Columns
 from .local_columns import LocalColumns
 
@@ -22,15 +24,20 @@ def stack_columns(columns: Columns) -> Columns:
     """Return the same columns with all values stored, or as they are if there are too many."""
     if not isinstance(columns, LocalColumns):
         return columns
-    if 8 * columns.n_values > min(MOST_BYTES, columns.budget.memory):
+    plain = [k for k in range(columns.n_kernels) if not columns.family_of(k).is_coded]
+    if 8 * len(plain) * columns.n_rows * columns.n_centers > min(MOST_BYTES, columns.budget.memory):
         return columns
     everyone = np.arange(columns.n_centers)
-    values = np.empty((columns.n_kernels, columns.n_rows, columns.n_centers))
+    values = np.empty((len(plain), columns.n_rows, columns.n_centers))
+    place = 0
     for f, family in enumerate(columns.families):
+        if family.is_coded:
+            continue
         base = columns.base(f, np.arange(columns.n_rows), everyone)
-        for kernel, member in zip(columns.members_of(f), family.members(base), strict=True):
+        for member in family.members(base):
             columns.budget.check_time()
-            values[kernel] = member
+            values[place] = member
+            place += 1
     return StackedColumns(columns, values)
 
 
@@ -40,7 +47,8 @@ class StackedColumns(Columns):
     Parameters
     ----------
     source : LocalColumns
-    values : array of shape (n_kernels, n_rows, n_centers)
+    values : array of shape (n_plain_kernels, n_rows, n_centers)
+        Those of all kernels but rules, which are cheap to evaluate from their codes.
     """
 
     def __init__(self, source: LocalColumns, values: FloatArray) -> None:
@@ -54,11 +62,27 @@ class StackedColumns(Columns):
         self._source = source
         self._values = values
         self._rows, self._centers = np.arange(source.n_rows), np.arange(source.n_centers)
-        self._largest = np.asarray(np.abs(values).max(axis=(1, 2), initial=0.0))
+        self._plain = np.array([not self.family_of(k).is_coded for k in range(self.n_kernels)])
+        #: The place of each kernel in ``values``.
+        self._place = np.cumsum(self._plain) - 1
+        self._codes = dict(source.coded())
+        self._largest = np.ones(self.n_kernels)  # of rules
+        self._largest[self._plain] = np.abs(values).max(axis=(1, 2), initial=0.0)
 
     def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j) in one pass; see `Columns`."""
         self.budget.check_time()
+        if not self._codes:
+            return self._correlate_plain(v, centers)
+        out = np.empty((self.n_kernels, self.n_centers if centers is None else len(centers)))
+        out[self._plain] = self._correlate_plain(v, centers)
+        return self.add_rules(out, v, centers)
+
+    def coded(self) -> Iterator[tuple[int, Codes]]:
+        """Yield the numbers of the coded families, and their codes."""
+        yield from self._codes.items()
+
+    def _correlate_plain(self, v: FloatArray, centers: IntArray | None) -> FloatArray:
         active = np.flatnonzero(v)
         if centers is not None:
             return np.asarray(v[active] @ self._values[:, active[:, None], centers])
@@ -81,9 +105,13 @@ class StackedColumns(Columns):
         """Return the columns (kernels[t], centers[t]) on some rows."""
         n_rows = self.n_rows if rows is None else len(rows)
         out = np.empty((n_rows, len(kernels)))
-        for kernel in np.unique(kernels):
+        rules = np.flatnonzero(~self._plain[kernels])
+        if len(rules):
+            where = self._centers[centers[rules]], self._rows if rows is None else self._rows[rows]
+            out[:, rules] = self._source.take(kernels[rules], *where)
+        for kernel in np.unique(kernels[self._plain[kernels]]):
             mine = np.flatnonzero(kernels == kernel)
-            values = self._values[kernel]
+            values = self._values[self._place[kernel]]
             if rows is None:
                 out[:, mine] = values[:, centers[mine]]
             else:
@@ -121,6 +149,7 @@ class StackedColumns(Columns):
         part = copy(self)
         part._rows, part._centers = self._rows[rows], self._centers[centers]  # noqa: SLF001
         values = self._values
+        part._codes = {f: c.restricted(rows, centers) for f, c in self._codes.items()}  # noqa: SLF001
         part._values = np.ascontiguousarray(values[:, rows][:, :, centers])  # noqa: SLF001
         part.n_rows, part.n_centers = len(rows), len(centers)
         return part

@@ -35,6 +35,7 @@ REASONS = {
     "EditDistance": "it compares strings, for which ONNX has no operators",
     "ElasticDistance": "it aligns time series, for which ONNX has no operators",
     "Spectrum": "it compares strings, for which ONNX has no operators",
+    "Threshold": "rules about single features are not yet translated into ONNX operators",
 }
 
 

@@ -25,6 +25,7 @@ from ..kernels import (
     Precomputed,
     Similarity,
     Spectrum,
+    Threshold,
 )
 from ..kernels.base import FloatArray
 from .container import Array, Json
@@ -35,6 +36,7 @@ from .values import parameters_from_json, value_to_json
 Functions = Mapping[str, Callable[..., object]]
 
 MAX_DEGREE = 10_000  # powers are computed one by one
+MAX_FEATURES = 10**6  # of a family of rules, which has a member for each
 LONGEST = 10_000  # the longest n-grams that a loaded model can have
 
 
@@ -120,6 +122,7 @@ STORED = {
     "Similarity": Stored(Similarity, function="function"),
     "EditDistance": Stored(EditDistance, sample=lambda: [""]),
     "ElasticDistance": Stored(ElasticDistance, {"units_": WIDTHS}, lambda: np.ones((1, 3))),
+    "Threshold": Stored(Threshold, {"n_features_": COUNT}),
     "Spectrum": Stored(Spectrum, sample=lambda: ["x" * LONGEST]),
 }
 
@@ -176,9 +179,9 @@ def family_from_json(
         raise given.wrong("the keys", "the parameters of the family")
     if any(degree > MAX_DEGREE for degree in np.atleast_1d(getattr(family, "degrees", 1))):
         raise given.wrong("degrees", f"at most {MAX_DEGREE}")
-    family.fit(stored.sample(), np.ones(1))
     fitted = record.record("fitted")
     fitted.expect(*stored.fitted)
+    family.fit(_sample_rules(fitted) if family.is_coded else stored.sample(), np.ones(1))
     for key, kind in stored.fitted.items():
         setattr(family, key, kind.read(fitted, key, arrays, f"{name}.{key}"))
     if len(getattr(family, "units_", ())) not in (0, len(getattr(family, "windows_", ()))):
@@ -192,6 +195,14 @@ def family_from_json(
                 raise record.wrong("members", f"the kernels of its parameters, such as {own}")
     family.names_ = names
     return family
+
+
+def _sample_rules(fitted: Record) -> FloatArray:
+    """Return a dummy row for a family of rules, whose members are features."""
+    n_features = fitted.count("n_features_", at_least=1)
+    if n_features > MAX_FEATURES:
+        raise fitted.wrong("n_features_", f"at most {MAX_FEATURES}")
+    return np.zeros((1, n_features))
 
 
 def _find_function(name: str, functions: Functions) -> Callable[..., object]:

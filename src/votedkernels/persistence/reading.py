@@ -166,11 +166,11 @@ class Arrays:
             raise ModelFileError(f"the array {name} has the wrong dtype, {dtype}.")
         return self.take(name, "f", shape)
 
-    def indices(self, name: str, n: int, limit: int) -> IntArray:
-        """Return n integers from 0 to limit - 1."""
+    def indices(self, name: str, n: int, limit: int, least: int = 0) -> IntArray:
+        """Return n integers from ``least`` to limit - 1."""
         array = self.take(name, "i", (n,))
-        if n and not (array.min() >= 0 and array.max() < limit):
-            raise ModelFileError(f"the array {name} has entries outside 0 to {limit - 1}.")
+        if n and not (array.min() >= least and array.max() < limit):
+            raise ModelFileError(f"the array {name} has entries outside {least} to {limit - 1}.")
         return array
 
     def within(self, prefix: str) -> Arrays:

@@ -147,7 +147,11 @@ def _equal_rows(X: Table, first: IntArray, second: IntArray) -> NDArray[np.bool_
     if is_sparse(X):
         different = sparse.csr_matrix(X[first] != X[second])
         return np.asarray(np.diff(different.indptr) == 0)
-    return np.asarray((X[first] == X[second]).all(axis=1))
+    left, right = X[first], X[second]
+    equal = left == right
+    if not equal.all():
+        equal |= np.isnan(left) & np.isnan(right)
+    return np.asarray(equal.all(axis=1))
 
 
 def _number_objects(X: Rows, alive: IntArray) -> tuple[IntArray, bool]:

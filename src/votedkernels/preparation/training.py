@@ -118,6 +118,11 @@ class Training:
     @cached_property
     def squares(self) -> FloatArray:
         """Return sum_i w_i K_k(x_i, c_j)^2 for every column, which the elastic net needs."""
+        if self.are_rules.any():
+            raise ValueError(
+                "l2_penalty > 0 does not work with rules such as Threshold: equal rules at several "
+                "training rows are merged, which changes a squared norm. Use l2_penalty=0."
+            )
         columns = self.columns.at_hand()
         every = [columns.squares(self.w, f) for f in range(len(columns.families))]
         return np.concatenate(every)
@@ -148,6 +153,12 @@ class Training:
         if self.numbers is None:
             return self.hinges(codes, w)
         return [self.numbers.relaxed_loss.hinges(self.numbers.scaled(codes), w)]
+
+    @property
+    def are_rules(self) -> NDArray[np.bool_]:
+        """Whether each kernel is a rule about one feature (`kernels.coded`)."""
+        columns = self.columns
+        return np.array([columns.family_of(k).is_coded for k in range(columns.n_kernels)])
 
     def centers_of(self, rows: IntArray) -> IntArray:
         """Return the centres at some rows, or all centres unless every row is one."""

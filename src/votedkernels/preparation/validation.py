@@ -118,6 +118,7 @@ def validate_rows(
         reset=reset,
         accept_sparse=accept_sparse,
         dtype=np.float64,
+        ensure_all_finite="allow-nan" if accept_gaps(families) else True,
     )
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
@@ -126,6 +127,11 @@ def validate_rows(
             "row i and column j is K(x_i, x_j) for training rows i and j."
         )
     return X
+
+
+def accept_gaps(families: Sequence[KernelFamily]) -> bool:
+    """Whether rows may have gaps (NaN)."""
+    return all(family.accepts_gaps for family in families)
 
 
 def validate_centers(
@@ -148,7 +154,11 @@ def validate_centers(
         raise ValueError(f"centers has the columns {list(names)}, but X has {list(known)}.")
     try:
         points = check_array(
-            centers, accept_sparse=accept_sparse, dtype=np.float64, input_name="centers"
+            centers,
+            accept_sparse=accept_sparse,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan" if accept_gaps(families) else True,
+            input_name="centers",
         )
     except (TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(":.")

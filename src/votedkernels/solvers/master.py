@@ -344,7 +344,11 @@ class Master(ColumnPool):
         u = np.zeros(len(problem.y))
         u[fixed] = problem.w[fixed]
         u[rows] = np.clip(result.x * unit, 0.0, problem.w[rows])
-        weights = np.where(self.row_status == BASIC, 0.0, result.row_dual[:n_pool] / self.scale)
+        # The scaled columns are at most 1, so smaller weights than this drown in rounding errors.
+        dual = result.row_dual[:n_pool]
+        least = np.finfo(np.float64).eps * np.abs(dual).max(initial=0.0)
+        unused = (self.row_status == BASIC) | (np.abs(dual) <= least)
+        weights = np.where(unused, 0.0, dual / self.scale)
         intercept = float(result.row_dual[-1]) if problem.fit_intercept else 0.0
         return Terms(self.kernels, self.centers, weights, intercept), u
 
