@@ -117,3 +117,14 @@ def test_showing_a_model_does_not_change_it(model):
     model._repr_html_()
     assert all(vars(model)[name] is value for name, value in before.items())
     assert isinstance(model.kernel_names_, list)
+
+
+def test_a_fitted_model_shows_its_summary(data, model, search):
+    for estimator in (model, search):
+        table = estimator.summary()._repr_html_()
+        assert estimator._repr_html_().endswith(table)
+        assert estimator._repr_mimebundle_()["text/html"].endswith(table)
+    unfitted = VotedKernelClassifier()
+    assert "support vectors" not in unfitted._repr_html_()
+    unused = VotedKernelClassifierCV(Gaussian((1.0,)), cv=2, refit=False).fit(*data)
+    assert "<th>support vectors</th>" not in unused._repr_mimebundle_()["text/html"]

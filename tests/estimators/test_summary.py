@@ -63,6 +63,14 @@ def test_it_is_the_same_from_a_file(tmp_path):
     assert "features" not in model.summary().facts
 
 
+def test_a_search_from_a_file_still_says_how_its_penalties_were_chosen(tmp_path):
+    grid = {"complexity_penalties": [0.1], "l1_penalties": [0.01], "cv": 2}
+    model = VotedKernelClassifierCV(Gaussian(), **grid).fit(X, SIGNS)
+    save_model(model, tmp_path / "m.safetensors")
+    facts = load_model(tmp_path / "m.safetensors").summary().facts
+    assert facts["penalties"] == model.summary().facts["penalties"]
+
+
 def test_lines_are_aligned_and_html_is_escaped():
     model = fit(Gaussian((1.0,)), y=np.where(SIGNS > 0, "<i>", "b"))
     lines = str(model.summary()).splitlines()

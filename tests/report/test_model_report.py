@@ -103,7 +103,7 @@ def test_a_plain_fit_with_three_classes_and_names():
     assert "penalties were not chosen for these data" in html
     assert "The model has no probabilities" in html
     assert 'id="search"' not in html
-    assert "repeat another row" in html
+    assert "150, of which 1 repeats another row" in html
 
 
 def test_a_grid_whose_end_was_chosen(data):

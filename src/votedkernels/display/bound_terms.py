@@ -12,6 +12,7 @@ from ..guarantees.theorems import GeneralizationBound
 from ..kernels.base import FloatArray
 from .figure import (
     INK,
+    add_title,
     area_style,
     axes_for,
     full_names_of_area,
@@ -252,6 +253,7 @@ class BoundDisplay:
         if self.errors is not None:
             (self.errors_,) = ax.plot(places, self.errors, label="test error", **ERROR_STYLE)
         self._set_labels(ax, places)
+        add_title(ax, "Terms of the bound on the error")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

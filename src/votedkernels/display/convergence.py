@@ -14,6 +14,7 @@ from ..kernels.base import FloatArray
 from .figure import (
     COLOURS,
     MARKERS,
+    add_title,
     axes_for,
     draw_staircase,
     full_names,
@@ -24,7 +25,8 @@ from .figure import (
 )
 from .models import describe, earlier_steps, last_step
 
-KINDS = ("gap", "objective")
+TITLES = {"gap": "Relative gap over time", "objective": "Objective and dual bound over time"}
+KINDS = tuple(TITLES)
 BOUND_STYLE = {"linestyle": "--", "label": "_dual bound"}
 #: Smaller gaps, including 0, are drawn at this value, the precision of a double.
 SMALLEST_GAP = float(np.finfo(np.float64).eps)
@@ -184,6 +186,7 @@ class ConvergenceDisplay:
         logarithmic_axis(ax, "time (s)")
         tidy(ax)
         ax.legend(fontsize="small", handlelength=1.6)
+        add_title(ax, TITLES[kind])
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

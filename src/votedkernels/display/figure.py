@@ -72,6 +72,12 @@ def tidy(ax: Any, axis: str = "both") -> None:
     ax.set_axisbelow(True)
 
 
+def add_title(ax: Any, text: str) -> None:
+    """Give axes a title, unless they have one."""
+    if not ax.get_title():
+        ax.set_title(text)
+
+
 def mark_level(ax: Any, value: float, text: str) -> None:
     """Draw a thin horizontal line with a text on it."""
     ax.axhline(value, color=GREY, linestyle=":", linewidth=1.2, zorder=1)

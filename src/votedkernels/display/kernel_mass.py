@@ -9,7 +9,7 @@ import numpy as np
 
 from ..estimators._fitted_attributes import vote_of
 from ..kernels.base import FloatArray
-from .figure import INK, area_style, axes_for, full_names_of_area, import_pyplot, tidy
+from .figure import INK, add_title, area_style, axes_for, full_names_of_area, import_pyplot, tidy
 from .kernel_names import split_names
 from .models import require_vote
 
@@ -145,6 +145,7 @@ class KernelMassDisplay:
             self.bars_ = self._draw_families(ax, families, heads, style)
             # A single family has no legend, so its name is on the axis.
             self._set_labels(ax, members, heads[0] if len(heads) == 1 and members != heads else "")
+        add_title(ax, "Weight of each kernel in the vote")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

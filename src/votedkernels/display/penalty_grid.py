@@ -34,6 +34,7 @@ LABELS = {
     "max_relative_gap": "relative duality gap, maximum over folds",
 }
 TITLES = {"mean_test_score": "Cross-validated score by level and kernel"}
+GRID_TITLES = {"mean_test_score": "Cross-validated score by penalty"}
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,9 @@ class PenaltyGridDisplay:
             title = TITLES.get(quantity, "Results of the search by level and kernel")
             display = cls(**vars(levels), label=label, title=title)
         else:
-            display = cls(**vars(tabulate_search(search, quantity, alternative)), label=label)
+            table = tabulate_search(search, quantity, alternative)
+            title = GRID_TITLES.get(quantity, "Results of the search by penalty")
+            display = cls(**vars(table), label=label, title=title)
         return display.plot(
             ax,
             cmap=cmap,

@@ -194,6 +194,7 @@ class SupportPathDisplay:
             n_support=table.values,
             chosen=table.chosen,
             label="support vectors, mean over folds",
+            title="Size of the models of a grid",
         )
         return display.plot(ax, x=x, line_kw=line_kw)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..estimators._fitted_attributes import vote_of
 from ..kernels.base import FloatArray, IntArray
-from .figure import COLOURS, GREY, INK, MARKERS, axes_for, import_pyplot
+from .figure import COLOURS, GREY, INK, MARKERS, add_title, axes_for, import_pyplot
 from .models import earlier_steps, first_step, require_vote
 from .planes import (
     check_rows,
@@ -219,6 +219,7 @@ class VotingBoundaryDisplay:
             )
             for handle in legend.legend_handles:
                 handle.set_sizes([70.0])
+        add_title(ax, "Decisions, and the points that vote")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

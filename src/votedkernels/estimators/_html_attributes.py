@@ -1,4 +1,4 @@
-"""Readable fitted attributes in scikit-learn's HTML.
+"""What a notebook shows of an estimator: scikit-learn's HTML, made readable, and the summary.
 
 Since version 1.9, scikit-learn lists the fitted attributes of an estimator in a notebook. It calls
 a private method of the estimator to collect them. It cuts strings to nine characters, so that the
@@ -14,12 +14,30 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 DIGITS = 3
 
 
 class ReadableAttributesMixin(BaseEstimator):
-    """An estimator with readable fitted attributes in notebooks."""
+    """An estimator with readable fitted attributes and its summary in notebooks."""
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._summary_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._summary_html()
+        return bundle
+
+    def _summary_html(self) -> str:
+        """Return the summary of a fitted model; nothing if there is none."""
+        try:
+            summary = self.summary()
+        except NotFittedError:
+            return ""
+        return str(summary._repr_html_())
 
     if hasattr(BaseEstimator, "_get_fitted_attr_html"):
 

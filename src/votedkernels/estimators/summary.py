@@ -119,6 +119,9 @@ def how_chosen(model: Any) -> str:
     """Return where the penalties come from."""
     if hasattr(model, "cv_results_"):
         return "chosen by cross-validation" if model.best_params_ else "default; no time to search"
+    if hasattr(model, PROBABILITY_SCALE) and not getattr(model, "probability", False):
+        # Only a search has probabilities without being asked; this one comes from a file.
+        return "chosen by cross-validation"
     if "auto" in (model.complexity_penalty, model.l1_penalty):
         return "default for this number of rows"
     return "given"

@@ -104,7 +104,8 @@ def predict_held_out(
         return None
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     predicted = np.zeros(len(codes), np.intp)
-    has_probabilities = hasattr(last_step(model), "probability_scale_")
+    # The copy of a model from a file is a plain vote, which may have no probabilities.
+    has_probabilities = hasattr(silent_copy(model), "predict_proba")
     probabilities = np.zeros((len(codes), len(classes))) if has_probabilities else None
     errors = []
     for number, (train, test) in enumerate(splitter.split(np.zeros((len(codes), 1)), codes), 1):
