@@ -59,7 +59,10 @@ def test_n_jobs(name, compiled, n_jobs):
     assert_same(fit(name, n_jobs, compiled), expected(name, compiled))
 
 
-@pytest.mark.parametrize(("method", "n_jobs"), [("fork", 1), ("fork", 2), ("spawn", 2)])
+@pytest.mark.parametrize(
+    ("name", "method", "n_jobs"),
+    [("polynomial", "fork", 1), ("both", "fork", 1), ("both", "fork", 2), ("both", "spawn", 2)],
+)
 def test_worker_processes(name, method, n_jobs):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no start method {method!r} on this platform")

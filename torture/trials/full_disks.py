@@ -131,10 +131,12 @@ def write_cache(writer):
             return by_command("datasets", "vertebral", "--fetch")(writer)
 
 
+#: Without a search: only the writing is tested.
+QUICK = ("--no-cv", "--no-held-out")
 #: The commands, and how often each is disturbed in each way.
 WRITERS = {
     "save_model": (write_by_python, 60),
-    "fit": (by_command("fit", "/t.csv", "--target", "y", "--model", "TARGET"), 20),
+    "fit": (by_command("fit", "/t.csv", "--target", "y", *QUICK, "--model", "TARGET"), 20),
     "predict": (by_command("predict", "/m", "/t.csv", "--output", "TARGET"), 40),
     "predict to Parquet": (by_command("predict", "/m", "/t.csv", "--output", "TARGET"), 40),
     "export": (by_command("export", "/m", "TARGET"), 20),
