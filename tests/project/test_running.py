@@ -32,6 +32,7 @@ def run(tmp_path):
     # The worker of pytest-xdist that runs this test must not be taken for one of those.
     environment = {key: v for key, v in os.environ.items() if not key.startswith("PYTEST")}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # loading them takes most of the time
 
     def lines_of(*options):
         done = subprocess.run(
@@ -44,7 +45,7 @@ def run(tmp_path):
     return lines_of
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"])
 def test_the_last_line_says_what_was_not_tested(run, workers):
     assert run(*workers)[-1] == (
         "not tested: GLPK (3), aeon (1); "
