@@ -96,6 +96,9 @@ def test_the_shares_of_delta_sum_to_one():
 
 def symbols_of(vote, rows, kernels, labels, n_kernels):
     """A message as a decoder reads it: symbols, each with its probability given those before."""
+    if not vote.weights.any():  # the decoder knows that there are no rows
+        yield vote.intercept > 0, 1 / 2
+        return
     yield vote.n_bits, 1 / 8
     yield bool(vote.intercept), 1 / 2
     unit = 2.0**vote.n_bits / max(np.abs(vote.weights).max(initial=0), abs(vote.intercept))
@@ -106,8 +109,7 @@ def symbols_of(vote, rows, kernels, labels, n_kernels):
                    in zip(rows, kernels, vote.weights, labels, strict=True) if a)  # fmt: skip
     n, s = len(terms), len({row for row, *_ in terms})
     yield n - s, 1 / (n - s + 1) - 1 / (n - s + 2)
-    if s:
-        yield [row for row, *_ in terms], 1 / math.comb(n - 1, s - 1)
+    yield [row for row, *_ in terms], 1 / math.comb(n - 1, s - 1)
     for i, (_, kernel, _, _) in enumerate(terms):
         before = sum(other == kernel for _, other, *_ in terms[:i])
         yield kernel, (before + 1 / n_kernels) / (i + 1)
@@ -184,7 +186,7 @@ def test_the_length_of_a_message():
     assert message_bits(vote, rows, kernels, labels, 5) == pytest.approx(expected, rel=1e-12)
     alone = RoundedVote(2, np.zeros(0), -1.0)  # s = 0: only a constant
     none = np.zeros(0, int)
-    assert message_bits(alone, none, none, np.zeros(0), 5) == pytest.approx(3 + 1 + 3 + 1)
+    assert message_bits(alone, none, none, np.zeros(0), 5) == 1.0
 
 
 def test_weights_are_rounded_to_so_many_sizes():

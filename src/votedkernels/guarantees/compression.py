@@ -11,7 +11,8 @@ probability q or more. For one set and one message, h does not depend on the oth
 errors there are binomial; the rest is a union bound, as sum_s P(s) = 1, and sum_sigma 2^-|sigma| <=
 1 by Kraft's inequality (Littlestone and Warmuth 1986; Floyd and Warmuth 1995; Langford 2005).
 
-The message of a vote has, in this order:
+Without rows (s = 0), the vote is a constant, and its message is the sign: 1 bit. Any other message
+has, in this order:
 
 - the number b of bits for each size, 0 to 7: 3 bits;
 - whether there is an intercept: 1 bit; if so, its sign and its size: 1 + b bits;
@@ -80,11 +81,12 @@ def message_bits(
     """
     voting = vote.weights != 0
     n_terms, n_rows = int(voting.sum()), len(np.unique(rows[voting]))
+    if n_terms == 0:
+        return 1.0
     extra = n_terms - n_rows
     bits = BITS_TO_NAME_BITS + 1.0 + (1 + vote.n_bits if vote.intercept else 0)
     bits += math.log2((extra + 1) * (extra + 2))
-    if n_rows:
-        bits += float(log_binomial(n_terms - 1, n_rows - 1)) / LOG_2
+    bits += float(log_binomial(n_terms - 1, n_rows - 1)) / LOG_2
     bits += adaptive_bits(np.unique(kernels[voting], return_counts=True)[1], n_kernels)
     agreeing = int((np.sign(vote.weights[voting]) == labels[voting]).sum())
     bits += adaptive_bits(np.array([agreeing, n_terms - agreeing]), 2)
