@@ -185,13 +185,14 @@ def report(records: list[Record]) -> None:
     """Print both tables and write them to a file."""
     run = describe_run(("scikit-learn", "numpy", "scipy"))
     versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
+    rows = choice_rows(records)
     text = "\n\n".join([
         "# Bounds on the error", f"{run['date']}. {versions}.",
         "`bounds.py` says what was measured. Every bound in the column *compression* is a "
         "guarantee at delta = 0.05.",
         format_markdown_table(BOUNDS, bound_rows(records), left=(0,)),
-        "# Penalties chosen by the bound and by five folds",
-        format_markdown_table(CHOICE, choice_rows(records), left=(0,)),
+        "## Penalties chosen by the bound and by five folds",
+        format_markdown_table(CHOICE, rows, left=(0,)) if rows else "Not measured yet.",
     ])  # fmt: skip
     (RESULTS / "bounds.md").write_text(text + "\n", encoding="utf-8")
     print(text)
@@ -213,6 +214,8 @@ def bound_rows(records: list[Record]) -> list[tuple[str, ...]]:
 def choice_rows(records: list[Record]) -> list[tuple[str, ...]]:
     """Return the rows of the second table: means over folds, and over data sets at the end."""
     table = pd.DataFrame([r for r in records if r["part"] == "choice"])
+    if table.empty:
+        return []
     means = table.drop(columns=["part", "fold"]).groupby("data", sort=False).mean()
     means.loc["mean"] = means.mean()
     return [
