@@ -9,8 +9,15 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 
-from votedkernels import load_model
+from votedkernels import (
+    Gaussian,
+    VotedKernelClassifier,
+    VotedKernelRegressor,
+    load_model,
+    save_model,
+)
 from votedkernels.cli import main
 from votedkernels.cli.suggestions import did_you_mean
 
@@ -228,6 +235,21 @@ def test_inspect_says_what_summary_says(call, model):
     facts = load_model(model)[-1].summary().facts
     for name in ("penalties", "probabilities", "support vectors"):
         assert re.search(rf"{name} +{re.escape(facts[name])}", out), name
+
+
+def test_models_of_another_kind_are_refused_and_inspected(call, train, tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    kernel = Gaussian((1.0,))
+    number = VotedKernelRegressor(kernel, tol=1e-2).fit(X, X[:, 0])
+    calibrated = CalibratedClassifierCV(VotedKernelClassifier(kernel), cv=2).fit(X, X[:, 0] > 0)
+    path = tmp_path / "other.safetensors"
+    for model in (number, calibrated):
+        save_model(model, path)
+        assert call("inspect", path)[0] == 0
+        for command in ("predict", "explain"):
+            line = refusal(call(command, path, train))
+            assert f"holds a {type(model).__name__}, but this command needs a classifier" in line
+        assert "needs a classifier" in refusal(call("score", path, train, "--target", "sick"))
 
 
 def test_an_interrupt_says_what_was_kept(call, train, tmp_path, monkeypatch):

@@ -576,7 +576,7 @@ def test_bad_places(call, model, train, tmp_path):
     folder = tmp_path / "folder.csv"
     folder.mkdir()
     assert_one_line(call("predict", model, folder), "is a directory; give the path of a table")
-    assert_one_line(call("predict", model, train, "--output", folder), "is a folder")
+    assert_one_line(call("predict", model, train, "--output", folder), "is a directory")
     assert files_in(tmp_path) == sorted([*before, "folder.csv"])
 
 

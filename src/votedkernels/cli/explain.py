@@ -6,9 +6,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from votedkernels import load_model
 from votedkernels.cli.console import printable
-from votedkernels.cli.models import classifier_of, features_for, rows_without_names
+from votedkernels.cli.models import classifier_of, features_for, load_classifier, rows_without_names
 from votedkernels.cli.predict import find_features
 from votedkernels.cli.tables import open_table
 
@@ -39,7 +38,7 @@ def explain(model: Path, data: Path, rows: Sequence[int], votes: int) -> None:
     rows are numbered from 0, in the order of the table that the model was fitted to. Votes with a
     minus sign are against the predicted class.
     """
-    loaded = load_model(model)
+    loaded = load_classifier(model)
     with open_table(data) as table:
         features = find_features(loaded, table, ())
         numbers = np.concatenate([piece.numbers for piece in table.pieces(features, ())])

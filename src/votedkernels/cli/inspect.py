@@ -38,11 +38,12 @@ def inspect(model: Path, as_json: bool) -> None:
 
 
 def summary_of(path: Path) -> ModelSummary | None:
-    """Return what ``summary()`` says; None if the model needs a function to be loaded."""
+    """Return what ``summary()`` says; None if the file needs a function, or is calibrated."""
     try:
-        summary: ModelSummary = classifier_of(load_model(path)).summary()
+        model = classifier_of(load_model(path))
     except ModelFileError:
         return None
+    summary: ModelSummary | None = model.summary() if hasattr(model, "summary") else None
     return summary
 
 

@@ -3,9 +3,25 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import click
 from sklearn.pipeline import Pipeline
+
+from votedkernels import load_model
+
+
+def load_classifier(path: Path) -> Any:
+    """Load a model; raise if it is not a classifier with votes of its own."""
+    model = load_model(path)
+    inner = classifier_of(model)
+    if not hasattr(inner, "decision_function") or not hasattr(inner, "explain"):
+        raise click.ClickException(
+            f"{path} holds a {type(inner).__name__}, but this command needs a classifier that was "
+            "saved without anything around it but a pipeline; use load_model in Python."
+        )
+    return model
 
 
 def classifier_of(model: Any) -> Any:

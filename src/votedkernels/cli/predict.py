@@ -10,9 +10,8 @@ import click
 import numpy as np
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-from votedkernels import load_model
 from votedkernels.cli.console import messages, printable, shortened
-from votedkernels.cli.models import classifier_of, rows_without_names
+from votedkernels.cli.models import classifier_of, load_classifier, rows_without_names
 from votedkernels.cli.places import check_output
 from votedkernels.cli.progress import TerminalProgress
 from votedkernels.cli.results import open_results
@@ -63,7 +62,7 @@ def predict(
     file_kind(output)
     if output != STANDARD:
         check_output(output)
-    loaded = load_model(model)
+    loaded = load_classifier(model)
     if probabilities and not hasattr(loaded, "predict_proba"):
         raise click.ClickException(
             f"{model}: this model has no probabilities; fit it without penalties, or with "

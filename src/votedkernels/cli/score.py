@@ -8,8 +8,8 @@ import numpy as np
 from rich import box
 from rich.table import Table as Printed
 
-from votedkernels import load_model
 from votedkernels.cli.console import messages, output, printable, table_of_facts
+from votedkernels.cli.models import load_classifier
 from votedkernels.cli.predict import decide, find_features, probabilities_of
 from votedkernels.cli.tables import check_names, open_table
 from votedkernels.cli.training_table import as_integers, read_labels
@@ -29,7 +29,7 @@ def score(model: Path, data: Path, target: str) -> None:
     target, or - for CSV from standard input. The command prints the error, a table of true and
     predicted classes and, if the model has probabilities, their log loss and Brier score.
     """
-    loaded = load_model(model)
+    loaded = load_classifier(model)
     with open_table(data) as table:
         check_names(table, [target])
         features = find_features(loaded, table, [target])
