@@ -24,10 +24,12 @@ from .estimators.path import voted_kernel_path
 from .estimators.regressor import VotedKernelRegressor
 from .estimators.regressor_cv import VotedKernelRegressorCV
 from .kernels import (
+    Categories,
     ContinuousGaussian,
     EditDistance,
     ElasticDistance,
     Gaussian,
+    Missing,
     Polynomial,
     Precomputed,
     Similarity,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundDisplay",
+    "Categories",
     "ContinuousGaussian",
     "ConvergenceDisplay",
     "Dimension",
@@ -53,6 +56,7 @@ __all__ = [
     "KernelMassDisplay",
     "Local",
     "Massart",
+    "Missing",
     "ModelFileError",
     "PenaltyGridDisplay",
     "Polynomial",

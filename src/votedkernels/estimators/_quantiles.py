@@ -46,7 +46,9 @@ class QuantilesMixin(NumberVoteMixin):
         """
         if self.quantiles is None:
             return super().predict(X)
-        return self.predict_quantiles(X)[:, self._place_of(0.5, "predict returns the median")]
+        return np.asarray(
+            self.predict_quantiles(X)[:, self._place_of(0.5, "predict returns the median")]
+        )
 
     @available_if(has_several)
     def predict_quantiles(self, X: Any) -> FloatArray:
@@ -82,7 +84,7 @@ class QuantilesMixin(NumberVoteMixin):
             self._place_of(level, f"alpha={alpha!r} needs it")
             for level in (alpha / 2, 1 - alpha / 2)
         ]
-        return self.predict_quantiles(X)[:, ends]
+        return np.asarray(self.predict_quantiles(X)[:, ends])
 
     def _place_of(self, level: float, reason: str) -> int:
         found = np.flatnonzero(np.isclose(self.quantiles, level, rtol=0.0, atol=1e-9))
@@ -121,7 +123,7 @@ def fit_quantiles(estimator: Any, training: Training) -> dict[str, Any]:
     found = solve_quantiles(problem, tol=estimator.tol, max_iter=estimator.max_iter)
     constants = numbers.scale * np.array([layer.intercept for layer in found.layers])
     constants[0] += numbers.center
-    vote = Vote.gather(found.layers, constants, columns.families, training.centers)
+    vote = Vote.gather(found.layers, constants, columns, training.centers)
     vote = replace(vote, weights=numbers.scale * vote.weights)
     gap = max(0.0, found.objective - found.dual_bound)
     _warn_of_gap(estimator, found.stop_reason, found.objective, gap, len(vote.kernels))

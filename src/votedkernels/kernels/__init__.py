@@ -1,6 +1,7 @@
 """Kernel families: what K_k(x, x') is, and how all members of a family are evaluated at once."""
 
 from .base import KernelFamily
+from .categories import Categories, Missing
 from .coded import CodedFamily
 from .columns import Columns
 from .continuous_gaussian import ContinuousGaussian
@@ -16,6 +17,7 @@ from .spectrum import Spectrum
 from .threshold import Threshold
 
 __all__ = [
+    "Categories",
     "CodedFamily",
     "Columns",
     "ContinuousGaussian",
@@ -24,6 +26,7 @@ __all__ = [
     "Gaussian",
     "KernelFamily",
     "LocalColumns",
+    "Missing",
     "Polynomial",
     "Precomputed",
     "Similarity",

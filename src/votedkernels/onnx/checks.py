@@ -36,6 +36,8 @@ REASONS = {
     "ElasticDistance": "it aligns time series, for which ONNX has no operators",
     "Spectrum": "it compares strings, for which ONNX has no operators",
     "Threshold": "rules about single features are not yet translated into ONNX operators",
+    "Categories": "rules about single features are not yet translated into ONNX operators",
+    "Missing": "rules about single features are not yet translated into ONNX operators",
 }
 
 

@@ -16,11 +16,13 @@ import numpy as np
 
 from ..exceptions import ModelFileError
 from ..kernels import (
+    Categories,
     ContinuousGaussian,
     EditDistance,
     ElasticDistance,
     Gaussian,
     KernelFamily,
+    Missing,
     Polynomial,
     Precomputed,
     Similarity,
@@ -123,6 +125,8 @@ STORED = {
     "EditDistance": Stored(EditDistance, sample=lambda: [""]),
     "ElasticDistance": Stored(ElasticDistance, {"units_": WIDTHS}, lambda: np.ones((1, 3))),
     "Threshold": Stored(Threshold, {"n_features_": COUNT}),
+    "Categories": Stored(Categories, {"n_features_": COUNT, "n_values_": COUNT}),
+    "Missing": Stored(Missing, {"n_features_": COUNT}),
     "Spectrum": Stored(Spectrum, sample=lambda: ["x" * LONGEST]),
 }
 
