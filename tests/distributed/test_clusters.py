@@ -197,7 +197,7 @@ def test_a_relaxed_vote_after_the_time_limit(client, waveform, monkeypatch):
     fit = OngoingFit(model, training, partial(FitProgress, model, *waveform))
     fit.solve()
     fit.training = training.within(Budget(deadline=0.0))
-    assert fit.finish()["relaxed_dual_gap_"] < 1e-6
+    assert fit.attributes()["relaxed_dual_gap_"] < 1e-6
 
 
 def test_many_rows_leave_most_on_the_workers(client):

@@ -240,7 +240,7 @@ def test_without_time_for_folds_there_is_an_error(monkeypatch):
 
 
 def test_ctrl_c_in_the_folds_keeps_the_vote(monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("votedkernels.estimators.classifier.scale_of_classifier", interrupt)

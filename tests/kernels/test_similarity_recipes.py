@@ -25,7 +25,7 @@ def run(words):
 
 
 def test_every_block_is_run_here():
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 8
 
 
 def test_strings():
@@ -36,6 +36,17 @@ def test_strings():
 def test_calibration():
     probabilities = run("CalibratedClassifierCV")["calibrated"].predict_proba(["Maria", "Victor"])
     assert probabilities[0, 0] > 0.5 > probabilities[1, 0]
+
+
+def test_time_series():
+    model = run("ElasticDistance")["model"]
+    assert model.relaxed_dual_gap_ <= 1e-6 * model.relaxed_objective_
+
+
+def test_a_function_of_two_samples():
+    names = run("common_letters")
+    model = names["VotedKernelClassifier"](names["family"]).fit(names["words"], names["kinds"])
+    assert model.predict(["atone", "driver"]).tolist() == ["solid", "liquid"]
 
 
 def test_monge_elkan():

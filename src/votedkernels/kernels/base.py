@@ -256,7 +256,7 @@ class KernelFamily(BaseEstimator):
                 logger.debug("%s: %d of %d rows compared", self.names_[0], rows.stop, n_rows)
 
         in_blocks(work, n_rows, self.rows_at_once)
-        if order[-1] > 0:
+        if n_rows and order[-1] > 0:
             self._mirror(out, order)
         return out
 

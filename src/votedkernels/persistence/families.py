@@ -37,6 +37,8 @@ from .values import parameters_from_json, value_to_json
 #: The functions of `Similarity` families, by name.
 Functions = Mapping[str, Callable[..., object]]
 
+#: Parameters that older files lack; they get their defaults.
+ADDED_LATER = {"pairwise", "symmetric"}
 MAX_DEGREE = 10_000  # powers are computed one by one
 MAX_FEATURES = 10**6  # of a family of rules, which has a member for each
 LONGEST = 10_000  # the longest n-grams that a loaded model can have
@@ -179,7 +181,7 @@ def family_from_json(
     elif not record.is_none("function"):
         raise record.wrong("function", "null")
     family = stored.family(**parameters)
-    if set(parameters) != set(family.get_params(deep=False)):
+    if (set(family.get_params(deep=False)) ^ set(parameters)) - ADDED_LATER:
         raise given.wrong("the keys", "the parameters of the family")
     if any(degree > MAX_DEGREE for degree in np.atleast_1d(getattr(family, "degrees", 1))):
         raise given.wrong("degrees", f"at most {MAX_DEGREE}")
