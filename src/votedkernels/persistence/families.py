@@ -183,7 +183,7 @@ def family_from_json(
     family = stored.family(**parameters)
     if (set(family.get_params(deep=False)) ^ set(parameters)) - ADDED_LATER:
         raise given.wrong("the keys", "the parameters of the family")
-    if any(degree > MAX_DEGREE for degree in np.atleast_1d(getattr(family, "degrees", 1))):
+    if any(degree > MAX_DEGREE for degree in np.ravel(getattr(family, "degrees", 1))):
         raise given.wrong("degrees", f"at most {MAX_DEGREE}")
     fitted = record.record("fitted")
     fitted.expect(*stored.fitted)
