@@ -22,7 +22,7 @@ from votedkernels import (
 )
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.estimators import _path_strategy
+from votedkernels.estimators import _path_search, _path_strategy
 from votedkernels.estimators._fitted_attributes import vote_of
 from votedkernels.estimators._path_judgement import losses_of_margins, margins_of
 from votedkernels.estimators._path_sample import PathSample
@@ -189,6 +189,20 @@ def test_large_data_are_searched_on_a_part_of_the_rows(data, monkeypatch):
     monkeypatch.setattr(_path_strategy, "SEARCH_ROWS", 150)
     model = VotedKernelClassifierCV().fit(X, y)
     assert model.score(X_new, y_new) > 0.75
+
+
+def test_with_many_rows_the_path_ends_early_and_is_still_proved(data, monkeypatch):
+    X, X_new, y, y_new = data
+    monkeypatch.setattr(_path_strategy, "SEARCH_ROWS", 150)
+    penalty = VotedKernelClassifierCV().fit(X, y).complexity_penalty_
+    monkeypatch.setattr(_path_search, "CENTERS_ON_PATH", 3)
+    model = VotedKernelClassifierCV().fit(X, y)
+    assert model.complexity_penalty_ > 1.5 * penalty
+    assert model.dual_gap_ <= 1e-6 * model.objective_
+    assert model.score(X_new, y_new) > 0.75
+    # The certificate belongs to the penalty that is reported.
+    plain = model.chosen_classifier().fit(X, y)
+    assert plain.objective_ == pytest.approx(model.objective_, rel=1e-5)
 
 
 def test_a_model_survives_its_file(model, data, tmp_path):

@@ -317,7 +317,7 @@ def refit(
 
     Penalties are multiplied by ``factor``, which corrects for a search on fewer rows. After such a
     search, the l1 path begins where the first member needs it and ends at `CENTERS_ON_PATH`; from
-    there on, rows join instead: with many rows, small penalties would take hours.
+    there on, rows join instead: with many rows, small penalties would take very long.
     """
     sample = PathSample(training, training.w, TOL)
     needed = [member.level for member in committee]
