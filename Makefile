@@ -1,8 +1,9 @@
 # Every target makes the virtual environment it needs; python3 (3.11 or newer) and make suffice.
 #
-#   make demo    fit on bundled data, compare with SVC and the norm-1 SVM, write demo.png
+#   make demo    compare with a tuned SVC, explain a decision, bound an error, write demo.png
 #   make test    run the tests
 #   make test-oldest   run the tests with the oldest versions that pyproject.toml allows
+#   make test-recipes   run the recipes of the documentation that need aeon, GraKeL and parasail
 #   make test-arithmetics   run the numerical tests with ten kinds of CPU arithmetic
 #   make coverage   run the tests, and fail where they execute less than 95 % of the statements
 #   make lint    check style, spelling, Markdown, types, imports and repetition
@@ -22,11 +23,12 @@ TORTURE_ARGS ?=
 MUTANTS_ARGS ?=
 ARITHMETICS_ARGS ?= -n 2
 OLDEST_VENV ?= .venv-oldest
+RECIPES_VENV ?= .venv-recipes
 OLDEST := tests/oldest-constraints.txt
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-oldest test-arithmetics lint bench reproduce torture mutants coverage docs clean
+.PHONY: help demo test test-oldest test-recipes test-arithmetics lint bench reproduce torture mutants coverage docs clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -79,6 +81,19 @@ $(OLDEST_VENV)/.installed: pyproject.toml $(OLDEST)
 test-oldest: $(OLDEST_VENV)/.installed
 	$(OLDEST_VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
+# aeon and GraKeL hold back other packages, so they have an environment of their own. The import
+# fails loudly where a test would be skipped.
+$(RECIPES_VENV)/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(RECIPES_VENV)
+	@echo "installing votedkernels[recipes] into $(RECIPES_VENV)"
+	@$(RECIPES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
+		--editable '.[recipes]'
+	@touch $@
+
+test-recipes: $(RECIPES_VENV)/.installed
+	$(RECIPES_VENV)/bin/python -c "import aeon, grakel, parasail"
+	$(RECIPES_VENV)/bin/python -m pytest -n 0 tests/kernels/test_similarity_recipes.py
+
 # All pages but those that programs write into results/.
 MARKDOWN := $(wildcard *.md benchmarks/*.md docs/*.md src/votedkernels/datasets/data/*.md tests/*.md torture/*.md)
 lint: $(VENV)/.installed-lint
@@ -106,6 +121,6 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) $(OLDEST_VENV) build dist docs/_build docs/gallery docs/generated demo.png
+	rm -rf $(VENV) $(OLDEST_VENV) $(RECIPES_VENV) build dist docs/_build docs/gallery docs/generated demo.png
 	rm -rf .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

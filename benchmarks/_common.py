@@ -26,7 +26,7 @@ def report_progress(text: str) -> None:
 
 @contextmanager
 def counted_values(kind, *passes):
-    """Count the kernel values that the passes of a class of columns evaluate, in a list of one."""
+    """Count the kernel values that the passes of a class of columns evaluate, in a list."""
     count, originals = [0], {name: getattr(kind, name) for name in passes or ("correlate",)}
 
     def counting(original):

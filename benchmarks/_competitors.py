@@ -1,4 +1,4 @@
-"""The solvers that are compared: each takes an `Instance` and returns an `Outcome`.
+"""The solvers that are compared: each solves an `Instance` and returns an `Outcome`.
 
 The linear programs and skglm work on m F, with slack costs of 1 instead of 1/m, because their
 tolerances are absolute and this serves them better.
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def run_ours(instance, limits, *, solver="column-generation", tol=1e-6):
-    """Time `VotedKernelClassifier.fit` with all parameters given."""
+    """Time `VotedKernelClassifier.fit` with all parameters set."""
 
     def fit():
         model = VotedKernelClassifier(

@@ -5,7 +5,7 @@
     K_k(x, x') = (x.x' + 1)^k,   k = 1, ..., 10,   L_k = lambda r_k + beta, r_k the trace bound
 
 Only the data come from votedkernels, so that a wrong objective or certificate of the library would
-be noticed.
+be detected.
 """
 
 from dataclasses import dataclass

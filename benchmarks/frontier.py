@@ -1,12 +1,12 @@
 """Draw error against the number of support vectors, on four larger data sets.
 
-Each data set is cut once: ``--rows`` training rows and 5,000 test rows, standardised on the
+Each data set is split once: ``--rows`` training rows and 5,000 test rows, standardised on the
 training rows. SVC is tuned by three-fold cross-validation on 2,000 of the training rows, over 5
 widths times 5 values of C, and then fitted on all of them. Everything else uses the width that SVC
 chose, if it needs one:
 
-- the plain vote and the relaxed vote, untuned but for ``complexity_penalty``, which takes multiples
-  of its ``"auto"`` value;
+- the plain vote and the relaxed vote, untuned except for ``complexity_penalty``, which is set to
+  multiples of its ``"auto"`` value;
 - Nystroem features at random rows and at the centres of k-means, with a linear support vector
   machine (5 values of C, same folds as SVC);
 - a relevance vector machine on 2,000 rows (three widths, the best on 2,000 other training rows), if

@@ -2,8 +2,8 @@
 
 The vote has 49 pairs of penalties over ten degrees. SVC has ten degrees times twelve values of C on
 precomputed kernels (`max_iter=1e6`), as in the paper's experiments. The fold is three fifths of a
-data set: ocr49 if a folder with its CSV file is given, else ionosphere. Times of path and SVC are
-medians of three runs, the cold fits are run once; one process, one thread.
+data set: ocr49 if ``--data-dir`` contains its CSV file, else ionosphere. Times of path and SVC are
+medians of three runs; the cold fits are run once. There is one process with one thread.
 """
 
 import argparse
@@ -121,7 +121,7 @@ def main():
     entries = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # What is loaded or compiled at first use is not part of any measurement.
+        # Code that is loaded or compiled on first use is not part of any measurement.
         voted_kernel_path(X, y, complexity_penalties=np.arange(1, 50), l1_penalties=[1.0])
         for scaling in arguments.scalings:
             entries += measure(scaling, SCALINGS[scaling](X), y)

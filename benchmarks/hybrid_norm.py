@@ -7,7 +7,7 @@ either one of them, chosen by validation, or all five in one vote. rho = 0 is on
 There are three random partitions into five folds: fold i is for testing, fold i + 1 for validation,
 the others for training. Each partition has one setting, chosen by mean validation error (ties go to
 fewer support vectors). Errors and support vectors are means and standard deviations over the
-fifteen runs; differences to SVC are taken run by run.
+fifteen runs; differences from SVC are computed run by run.
 """
 
 import argparse

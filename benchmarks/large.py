@@ -3,7 +3,7 @@
 The data are skin (245,057 x 3, a fifth held out), MNIST parity of 14 x 14 digits (60,000 training
 rows, 10,000 test rows) and a9a (32,561 and 16,281). Features are standardised on the training rows.
 Kernels are of degrees 1 to 10 (or Gaussian, as named) with gamma="scale", trace complexity and
-beta = lambda / 10. Penalties are not tuned. Each fit runs in a process of its own.
+beta = lambda / 10. Penalties are not tuned. Each fit runs in its own process.
 """
 
 import argparse

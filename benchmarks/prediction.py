@@ -190,7 +190,7 @@ def compare(data_set, splits, n_jobs):
 
 
 def describe_choice(model):
-    """Say in a few words what cross-validation chose."""
+    """Return what cross-validation chose, in a few words."""
     if isinstance(model, SVC):
         shape = f"degree={model.degree}" if model.kernel == "poly" else f"gamma={model.gamma:.2g}"
         return f"{model.kernel}, C={model.C:g}, {shape}"

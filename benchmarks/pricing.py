@@ -1,4 +1,4 @@
-"""Measure kernel values per second of a pricing pass, compared with what the machine can do.
+"""Measure kernel values per second of a pricing pass, compared with the limit of the machine.
 
 The roof (upper limit) is measured in the same run, on the same cores:
 

@@ -3,13 +3,16 @@
 The protocol, written down before the first full run:
 
 - **Data.** The twelve yardstick data sets with two classes and the six with more. Designs are
-  chosen on the DESIGN half of `selection`, other data sets of which can be added with ``--data``.
+  chosen on the DESIGN half of `selection`; ``--data`` adds other data sets from it.
 - **Splits.** Five stratified outer folds (seed 0), at most `MOST_ROWS` rows per data set, the same
-  for all models. Features are standardised on the training rows.
-- **Models.** Our default search, as it is. An SVC with a Gaussian kernel, tuned by GridSearchCV
-  over 7 x 7 settings on the training rows, then ``CalibratedClassifierCV(SVC(best))``: sigmoid,
-  five folds of the training rows, as an ensemble (scikit-learn's default) and as one model. Also
-  ``VotedKernelClassifier(probability=True)`` and ``CalibratedClassifierCV`` around the same vote.
+  for all models. Features are standardised on the training rows. Classes with fewer than
+  `LEAST_ROWS` of these rows are left out, because `CalibratedClassifierCV` refuses them: one class
+  of yeast, with two rows.
+- **Models.** Our default search, with default parameters. An SVC with a Gaussian kernel, tuned by
+  GridSearchCV over 7 x 7 settings on the training rows, then ``CalibratedClassifierCV(SVC(best))``:
+  sigmoid, five folds of the training rows, as an ensemble (scikit-learn's default) and as one
+  model. Also ``VotedKernelClassifier(probability=True)`` and ``CalibratedClassifierCV`` around the
+  same vote.
 - **Measured on the test rows.** Log-loss (probabilities clipped at 1e-15), Brier score (squared
   distances summed over classes), error, calibration error (ten bins of the largest probability),
   and the seconds that ``predict_proba`` takes on `TIMED_ROWS` rows drawn from them, best of three.
@@ -30,7 +33,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import selection
-from _common import RESULTS, format_table, report_progress
+from _common import (
+    RESULTS,
+    describe_run,
+    format_markdown_table,
+    format_table,
+    report_progress,
+)
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -45,9 +54,11 @@ BINARY = (
 )  # fmt: skip
 MULTI = ("wine", "satimage", "segment", "pendigits", "vehicle", "yeast")
 MOST_ROWS = 1000
+LEAST_ROWS = 10
 TIMED_ROWS = 10_000
 RECORDS = RESULTS / "probabilities.jsonl"
 BASELINE = "svc, calibrated"
+OF_SETS = ("data", "folds", "log-loss", "SVC", "Brier score", "SVC", "error", "SVC", "time")
 METRICS = ["log_loss", "brier", "error", "calibration_error", "predict_seconds", "fit_seconds"]
 
 
@@ -82,9 +93,14 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, default=selection.SHARED)
     parser.add_argument("--data", nargs="+", default=[*BINARY, *MULTI])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--folds", type=int, default=5, help="how many of the five folds to run")
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--again", action="store_true", help="only print the tables of the records")
+    parser.add_argument("--report", action="store_true", help="only write results/probabilities.md")
     options = parser.parse_args()
+    if options.report:
+        write_report(selection.read_records(options.records))
+        return
     if not options.again:
         run(options)
     records = selection.read_records(options.records)
@@ -97,14 +113,14 @@ def main() -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run what the records do not have yet."""
+    """Run the fits that the records do not have yet."""
     done = {(r["data"], r["fold"], r["method"]) for r in selection.read_records(options.records)}
     selection.MOST_ROWS = MOST_ROWS
     with options.records.open("a", encoding="utf-8") as file, threadpool_limits(1):
         for name in options.data:
-            X, y = selection.load(name, options.data_dir)
-            y = np.unique(y, return_inverse=True)[1]
-            for fold, (train, test) in enumerate(folds().split(X, y)):
+            X, y = load(name, options.data_dir)
+            splits = list(folds().split(X, y))[: options.folds]
+            for fold, (train, test) in enumerate(splits):
                 scaler = StandardScaler().fit(X[train])
                 rows = scaler.transform(X[train]), scaler.transform(X[test])
                 for method in options.methods:
@@ -115,10 +131,18 @@ def run(options: argparse.Namespace) -> None:
             report_progress(f"{name}: done")
 
 
+def load(name: str, folder: Path) -> tuple[Any, Any]:
+    """Return the features and the numbers of the classes that have enough rows."""
+    X, y = selection.load(name, folder)
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    kept = counts[codes] >= LEAST_ROWS
+    return X[kept], np.unique(codes[kept], return_inverse=True)[1]
+
+
 def measure(
     fit: Callable[[Any, Any], Any], X: Any, X_test: Any, y: Any, y_test: Any
 ) -> dict[str, float]:
-    """Fit one model and return what is measured of it."""
+    """Fit one model and return its measurements."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         started = time.perf_counter()
@@ -148,6 +172,68 @@ def scores(found: Any, y: Any) -> dict[str, float]:
         "error": float(1 - right.mean()),
         "calibration_error": float(sum(gaps) / len(y)),
     }
+
+
+def write_report(records: list[dict[str, Any]]) -> None:
+    """Write a table of all yardstick data sets, and print it."""
+    run_facts = describe_run(("scikit-learn", "numpy", "scipy"))
+    versions = ", ".join(f"{name} {number}" for name, number in run_facts["versions"].items())
+    rows: list[tuple[str, ...]] = []
+    gains = []
+    for kind, names in (("two classes", BINARY), ("more classes", MULTI)):
+        rows += rows_of_sets(records, names, kind)
+        gains.append(f"{kind} {gain_of_sets(records, names)}")
+    text = "\n\n".join([
+        "# Probabilities, compared with those of calibrated SVCs",
+        f"{run_facts['date']}. {versions}.",
+        "`probabilities.py` says what was measured. Each value is a mean over the folds that both "
+        "models have; the last column is our time of `predict_proba`, divided by that of the SVC "
+        "(its median in the rows of means). Differences in log-loss, with standard errors over "
+        f"data sets: {', '.join(gains)}.",
+        format_markdown_table(OF_SETS, rows, left=(0,)),
+    ])  # fmt: skip
+    (RESULTS / "probabilities.md").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+def pairs_of_sets(records: list[dict[str, Any]], names: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """Return our means and those of the SVC by data set, and the numbers of folds."""
+    runs = pd.DataFrame(records).set_index(["method", "data", "fold"])[METRICS].astype(float)
+    ours, svc = runs.loc["ours"], runs.loc[BASELINE]
+    both = ours.index.intersection(svc.index)
+    both = both[both.get_level_values("data").isin(names)]
+    mine, other = (part.loc[both].groupby("data").mean() for part in (ours, svc))
+    return mine, other, both.get_level_values("data").value_counts()
+
+
+def gain_of_sets(records: list[dict[str, Any]], names: tuple[str, ...]) -> str:
+    """Return the mean difference in log-loss, with its standard error."""
+    mine, other, _ = pairs_of_sets(records, names)
+    gain = mine["log_loss"] - other["log_loss"]
+    return f"{gain.mean():+.4f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.4f}"
+
+
+def rows_of_sets(
+    records: list[dict[str, Any]], names: tuple[str, ...], kind: str
+) -> list[tuple[str, ...]]:
+    """Return a row for each data set, and one of their means."""
+    mine, other, n_folds = pairs_of_sets(records, names)
+    times = mine["predict_seconds"] / other["predict_seconds"]
+    measures = ["log_loss", "brier", "error"]
+    table = pd.concat([frame[measure] for measure in measures for frame in (mine, other)], axis=1)
+    rows = [
+        (name, str(n_folds[name]), *texts_of(table.loc[name], times[name]))
+        for name in names if name in table.index
+    ]  # fmt: skip
+    means = texts_of(table.mean(), times.median())
+    return [*rows, (f"mean, {kind}", str(n_folds.sum()), *means)]
+
+
+def texts_of(values: Any, time_ratio: float) -> list[str]:
+    """Return log-losses, Brier scores, errors and the ratio of times as text."""
+    forms = 4 * ("{:.4f}",) + 2 * ("{:.3f}",)
+    texts = [form.format(value) for form, value in zip(forms, values, strict=True)]
+    return [*texts, "" if np.isnan(time_ratio) else f"{time_ratio:.3f}"]
 
 
 def report(title: str, records: list[dict[str, Any]]) -> None:

@@ -57,7 +57,7 @@ def main():
     records = []
     with threadpool_limits(limits.n_jobs):
         for n_rows in arguments.sizes:
-            # Loading and compiling at first use are not timed.
+            # Loading and compiling on first use are not timed.
             run_ours(make_instance(n_rows, 1e-2), replace(limits, repeats=1))
             for complexity_penalty in arguments.lambdas:
                 records += compare(n_rows, complexity_penalty, arguments, limits)
@@ -182,7 +182,7 @@ def as_row(record):
 def summarise(records):
     """Return, for each m, the geometric mean and the smallest ratio of the full LP to ours.
 
-    The full LP is that of the fastest way to call linprog, and that of the dual simplex with its
+    The full LP is solved by the fastest way to call linprog, and by the dual simplex with its
     defaults. A mean that includes an unfinished run is a lower limit.
     """
     medians = {(r["m"], r["lambda"]): r["seconds"] for r in records if r["solver"] == "ours"}

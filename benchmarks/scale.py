@@ -1,7 +1,7 @@
 """Measure time, passes, kernel values, memory and gap on waveform data of growing size.
 
 There are ten degrees, beta = lambda / 10, and features are standardised and divided by sqrt(21).
-Each fit runs in a process of its own, so that its peak memory can be measured. A pass has
+Each fit runs in its own process, so that its peak memory can be measured. A pass has
 p * n_centers * |{u > 0}| kernel values, at the last dual vector; `passes` is the number of all
 kernel values divided by that.
 """
@@ -129,7 +129,7 @@ def svc_lines(records, svc):
 
 
 def run_alone(options):
-    """Run this file in a process of its own and return what it prints."""
+    """Run this file in a new process and return what it prints."""
     command = [sys.executable, __file__, *options]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

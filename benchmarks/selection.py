@@ -1,4 +1,4 @@
-"""Compare our tuned models with tuned models of others, on data that no choice was based on.
+"""Compare our tuned models with other tuned models, on data that no choice was based on.
 
 The protocol, written down before the first full run:
 
@@ -21,8 +21,10 @@ The protocol, written down before the first full run:
   average ranks with Nemenyi's critical difference.
 
 Each fit is written to the records at once, on one line, so an interrupted run can be continued.
-With ``--share-search``, the variants of our search take the levels that the default one has found
-on the same rows. Their models are the same as without it, and their time is not recorded.
+With ``--share-search``, the variants of our search reuse the levels that the default search has
+found on the same rows. Their models are the same as without it, and their time is not recorded.
+The records of the relevance vector machine, trees and logistic regression have no fit times either:
+they were made on a busy machine, for 19 data sets and one partition.
 """
 
 import argparse
@@ -142,7 +144,7 @@ def names_of(half: str, kind: str) -> tuple[str, ...]:
 
 
 def run(names: tuple[str, ...], options: argparse.Namespace) -> None:
-    """Run what the records do not have yet."""
+    """Run the fits that the records do not have yet."""
     methods = [m for m in options.methods if m != "rvm" or find_spec("fastrvm") is not None]
     done = {key_of(record) for record in read_records(options.records)}
     options.records.parent.mkdir(parents=True, exist_ok=True)
@@ -196,7 +198,7 @@ def load(name: str, folder: Path) -> tuple[Any, Any]:
 
 
 def fit_one(method: str, X: Any, y: Any, train: Any, test: Any) -> dict[str, Any]:
-    """Fit one model and return what is counted of it."""
+    """Fit one model and return its measurements."""
     model = make_pipeline(StandardScaler(), METHODS[method](1.0 / X.shape[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -248,7 +250,7 @@ def report(half: str, records: list[dict[str, Any]]) -> None:
     means = runs.groupby(["method", "data"]).mean()
     rows = []
     for method in [m for m in METHODS if m in means.index.get_level_values(0)]:
-        # Compare with the baseline on the partitions that this method has, too.
+        # Compare with the baseline on the partitions that this method also has.
         mine = runs.loc[method]
         other = runs.loc[BASELINE].loc[mine.index].groupby("data").mean()
         mine = mine.groupby("data").mean()

@@ -1,10 +1,10 @@
 """Classify time series by a vote over five elastic distances, on the official splits.
 
 The vote is the default search of `VotedKernelClassifierCV` over dynamic time warping (windows of 0,
-5 and 10 %), the same of slopes, edit distance with real penalty, move-split-merge and time warp
-edit distance, each with five scales: 35 kernels. The search sees the training series only. Each
-data set is run once. The other columns are the accuracies published with the UCR archive for the
-same splits: nearest neighbours by dynamic time warping with the best window (1-NN DTW), by
+5 and 10 %), dynamic time warping of slopes, edit distance with real penalty, move-split-merge and
+time warp edit distance, each with five scales: 35 kernels. The search sees the training series
+only. Each data set is run once. The other columns are the accuracies published with the UCR archive
+for the same splits: nearest neighbours by dynamic time warping with the best window (1-NN DTW), by
 move-split-merge and by time warp edit distance, and a support vector machine on distances as
 features (DTW_F).
 """

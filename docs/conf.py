@@ -19,7 +19,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
-# The gallery's copies of the examples are not pages; the notebooks least of all.
+# The gallery's copies of the examples, such as the notebooks, are not pages.
 exclude_patterns = ["results/**", "_build", "gallery/**/*.py", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
 
@@ -54,11 +54,11 @@ autodoc_mock_imports = ["onnx", "skl2onnx"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# Mathematics is drawn by MathJax, as Sphinx does by default, but from files beside the pages and
-# not from another host: what is built can be read without network, and tells nobody who reads it.
-# The package sphinx-mathjax-offline has the files. As an extension it would copy all 24 MB of
-# them; one script and its fonts are enough. (Images would need LaTeX where the pages are built,
-# and MathML looks as good as the fonts of whoever reads.)
+# MathJax renders mathematics, as in Sphinx by default, but from files next to the pages and not
+# from another host: the built pages can be read without a network, and no other host learns who
+# reads them. The package sphinx-mathjax-offline has the files. As an extension it would copy all 24
+# MB of them; one script and its fonts are enough. (Images would need LaTeX where the pages are
+# built, and MathML looks only as good as the reader's fonts.)
 mathjax_path = "mathjax/tex-chtml.js"
 MATHJAX_FILES = ("tex-chtml.js", "output/chtml/fonts/woff-v2")
 

@@ -20,7 +20,7 @@ X = StandardScaler().fit_transform(X)
 # ---------------------------
 #
 # Scores of folds are noisy, and the best mean score is partly luck. ``prefer="sparse"`` considers
-# all models whose mean score is within one standard error of the best, and takes the one with the
+# all models whose mean score is within one standard error of the best, and chooses the one with the
 # fewest support vectors.
 
 model = VotedKernelClassifierCV(

@@ -34,7 +34,7 @@ for size in grid_sizes:
     print(f"{size:3} widths: {100 * losses[-1]:.3f} % above the continuum")
 
 # %%
-# The left panel shows the widths that got a weight; dotted lines mark a grid of nine widths. The
+# The left panel shows the widths that have a weight; dotted lines mark a grid of nine widths. The
 # right panel shows what a grid loses.
 
 family = continuum.kernels_[0]

@@ -3,7 +3,7 @@ A first fit and its certificate
 ===============================
 
 This example fits a vote over polynomial kernels. It then looks at the proof that the vote is
-optimal, and at the kernels that got weight.
+optimal, and at the kernels that have a weight.
 """
 
 # %%
@@ -35,8 +35,8 @@ print(f"support vectors  {len(model.support_)} of {len(X_train)} rows")
 # ---------------
 #
 # ``objective_`` is the objective value of the model. No vote over these kernels and centres can
-# have a value below ``dual_bound_``, which is recomputed from the data whatever the solver reports.
-# So the gap between the two is the most that a longer search could gain.
+# have a value below ``dual_bound_``, which is recomputed from the data and not taken from the
+# solver. So a longer search could gain at most the gap between the two.
 
 print(f"objective   {model.objective_:.10f}")
 print(f"dual bound  {model.dual_bound_:.10f}")

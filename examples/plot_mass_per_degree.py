@@ -16,7 +16,7 @@ X, y = make_waveform(300, random_state=0)
 X_test, y_test = make_waveform(5_000, random_state=1)
 
 # %%
-# With a penalty close to zero, every degree from three to ten takes part. With a larger penalty,
+# With a penalty close to zero, every degree from three to ten has a weight. With a larger penalty,
 # nearly all the mass is on degrees two and three, the test error is lower, and there are half as
 # many support vectors.
 

@@ -22,8 +22,8 @@ print(f"Brier score {brier_score_loss(y_test, probabilities):.3f}")
 
 # %%
 # For rows with similar predicted probabilities, the figure shows the share that belongs to the
-# class. Near the diagonal you can take the probabilities at face value. The dashed curve treats the
-# vote itself, clipped to [-1, 1] and mapped to [0, 1], as a probability.
+# class. Near the diagonal, you can take the probabilities at face value. The dashed curve treats
+# the vote itself, clipped to [-1, 1] and mapped to [0, 1], as a probability.
 
 figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
 clipped = model.decision_function(X_test).clip(-1, 1) / 2 + 0.5

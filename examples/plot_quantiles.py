@@ -16,7 +16,8 @@ X = random.uniform(0, 6, (250, 1))
 y = np.sin(X[:, 0]) + random.normal(0, 0.05 + 0.06 * X[:, 0])
 
 # %%
-# Three quantiles of two kernels, in one problem. The gap proves that its solution is optimal.
+# Three quantiles with two kernels are fitted in one problem. The gap proves that its solution is
+# optimal.
 
 model = VotedKernelRegressor(
     Gaussian((0.3, 3.0)), loss="quantile", quantiles=(0.1, 0.5, 0.9), complexity_penalty=0.01

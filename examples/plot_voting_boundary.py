@@ -30,9 +30,9 @@ display = VotingBoundaryDisplay.from_estimator(model, X, y)
 # Three classes
 # -------------
 #
-# With more classes there is one vote per class, against the rest. A point may take part in several
-# votes. Its colour is that of the vote in which it has the most weight, and it is hollow if it
-# votes against that class.
+# With more classes there is one vote per class, against the rest. A point may vote in several of
+# them. Its colour is that of the vote in which it has the most weight, and it is hollow if it votes
+# against that class.
 
 iris = load_iris(as_frame=True)
 X, y = iris.data[["petal length (cm)", "petal width (cm)"]], iris.target_names[iris.target]

@@ -1,4 +1,4 @@
-"""Small changes to source code, like typical slips of programmers.
+"""Small changes to source code, like typical programming mistakes.
 
 `find_sites` lists all places of a module that can be changed, `mutate` changes one of them.
 """

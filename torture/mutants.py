@@ -26,13 +26,16 @@ MODULES = ("problem", "guarantees/theorems.py", "complexity", "solvers")
 #: The tests that check them.
 TESTS = (
     "complexity/test_empirical", "complexity/test_lemmas_on_data", "complexity/test_local",
-    "complexity/test_measures", "estimators/test_callbacks", "estimators/test_classifier",
-    "estimators/test_classifier_cv", "estimators/test_corner_cases", "estimators/test_limits",
-    "estimators/test_path", "guarantees/test_theorems", "kernels/test_continuous_gaussian",
-    "preparation/test_sample", "problem/test_problem", "problem/test_rounding",
-    "solvers/lp/test_dense_simplex", "solvers/lp/test_ladder", "solvers/lp/test_linear_programs",
-    "solvers/test_barrier", "solvers/test_column_generation", "solvers/test_coordinate_descent",
-    "solvers/test_hybrid_norm", "solvers/test_master",
+    "complexity/test_measures", "complexity/test_stable_rank", "estimators/test_callbacks",
+    "estimators/test_classifier", "estimators/test_classifier_cv", "estimators/test_corner_cases",
+    "estimators/test_limits", "estimators/test_path", "estimators/test_path_search",
+    "guarantees/test_theorems", "kernels/test_continuous_gaussian", "preparation/test_sample",
+    "problem/test_losses", "problem/test_problem", "problem/test_relaxed", "problem/test_rounding",
+    "problem/test_vote", "solvers/lp/test_dense_simplex", "solvers/lp/test_ladder",
+    "solvers/lp/test_linear_programs", "solvers/test_barrier", "solvers/test_column_generation",
+    "solvers/test_coordinate_descent", "solvers/test_elastic_net", "solvers/test_greedy",
+    "solvers/test_hybrid_norm", "solvers/test_master", "solvers/test_quantiles",
+    "solvers/test_rounds",
 )  # fmt: skip
 WORK, PAGE = ROOT / "build" / "mutants", ROOT / "docs" / "mutants.md"
 BASE = WORK / "base" / "votedkernels"
@@ -45,8 +48,9 @@ KEY = ("file", "code", "change", "which")
 HEAD = """# Mutants
 
 `make mutants` changes the code of `problem`, `complexity`, `solvers` and `guarantees/theorems.py`
-in one place at a time, as a programmer's slip would: a comparison, an operator, a constant or a
-sign. It then runs the tests that execute the changed line. A mutant that no test notices survives.
+in one place at a time, like a typical programming mistake: a comparison, an operator, a constant
+or a sign. It then runs the tests that execute the changed line. A mutant that no test detects
+survives.
 """
 
 

@@ -30,6 +30,7 @@ from .kernels import (
     ElasticDistance,
     Gaussian,
     Missing,
+    MixedGaussian,
     Polynomial,
     Precomputed,
     Similarity,
@@ -37,6 +38,7 @@ from .kernels import (
     Threshold,
 )
 from .persistence import ModelFileError, load_model, read_summary, save_model
+from .preparation.tables import mixed_kernels
 from .report import model_report
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ __all__ = [
     "Local",
     "Massart",
     "Missing",
+    "MixedGaussian",
     "ModelFileError",
     "PenaltyGridDisplay",
     "Polynomial",
@@ -75,6 +78,7 @@ __all__ = [
     "__version__",
     "choose_by_bound",
     "load_model",
+    "mixed_kernels",
     "model_report",
     "read_summary",
     "save_model",
@@ -84,7 +88,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List what users may use: the names above, and the modules with names of their own."""
+    """List the public names: those above, and the modules that users import from."""
     return sorted([*__all__, "datasets", "exceptions", "onnx"])
 
 

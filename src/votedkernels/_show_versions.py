@@ -59,7 +59,7 @@ def _installed(name: str) -> str:
 def _describe_thread_pools() -> list[tuple[str, str]]:
     """Return the name, version and thread count of each BLAS and OpenMP library in this process."""
     import numpy  # noqa: F401  loads its BLAS
-    import scipy.linalg  # noqa: F401  loads a BLAS of its own
+    import scipy.linalg  # noqa: F401  loads its own BLAS
 
     return [
         (

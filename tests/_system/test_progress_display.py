@@ -85,6 +85,16 @@ def test_a_terminal_keeps_the_last_line_only():
     assert kept[0].endswith("all done")
 
 
+def test_a_long_line_leaves_room_for_the_clock_and_for_an_interrupt():
+    pytest.importorskip("rich")
+    received = run_in_terminal(1, SCRIPT.replace("step ", "step " + 20 * "word "), COLUMNS="60")
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", received)
+    lines = [line for line in re.split("[\r\n]", plain) if "word word" in line]
+    assert lines
+    assert all(len(line.rstrip()) <= 58 for line in lines)
+    assert all(re.search(r"\.\.\. 0:00:\d\d$", line.rstrip()) for line in lines)
+
+
 def test_a_terminal_keeps_all_lines_at_verbose_2():
     received = run_in_terminal(2)
     for word in ("step 0 [red]", "detail 2", "all done"):

@@ -130,7 +130,7 @@ def test_errors_are_told_in_one_line_and_leave_nothing(call, model, train, tmp_p
     for args, words in [
         ((model, tmp_path), "is a directory"),
         ((model, tmp_path / "no" / "m.onnx"), "there is no folder"),
-        ((model, model), "is the model file; give another path"),
+        ((model, model), "is the model file; use another path"),
         ((tmp_path / "none", graph), "No such file"),
         ((train, graph), "not a model file"),
         ((function, graph), "a model with Similarity cannot be exported: it calls a Python"),

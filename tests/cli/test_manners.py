@@ -14,7 +14,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from votedkernels import (
     Gaussian,
     VotedKernelClassifier,
-    VotedKernelRegressor,
     load_model,
     save_model,
 )
@@ -93,7 +92,7 @@ def test_a_semicolon_in_a_name_is_not_a_separator(call, tmp_path):
 @pytest.mark.parametrize(
     ("header", "change", "words"),
     [
-        ("age,weight,sick", ("0", "x", 1), "not a finite number; leave the column out with --drop"),
+        ("age,weight,sick", ("0", "x", 9), "not a finite number; leave the column out with --drop"),
         ("age,weight,sick", (".", ",", 0), "fields, but the header has 3"),
         ("age;weight;sick", (".", ",", 0), "write decimals with a point, not with a comma"),
     ],
@@ -108,12 +107,32 @@ def test_fields_that_are_not_numbers(call, tmp_path, header, change, words):
     assert words in err.splitlines()[-1]
 
 
-def test_a_gap_names_the_ways_out(call, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(["age,weight,sick", *rows(10), ",1,no"]), encoding="utf-8")
-    line = refusal(call("fit", path, "--target", "sick", "--model", tmp_path / "m"))
-    assert "line 12: column age is empty" in line
-    assert "leave out the row, or leave the column out with --drop age" in line
+def test_kinds_of_columns_and_gaps_are_shown_and_can_be_overruled(call, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.safetensors"
+    lines = [f"{line},{'ab'[n % 2]},{n % 3}" for n, line in enumerate(rows(20))]
+    lines.append(",1,no,NA,0")
+    path.write_text("\n".join(["age,weight,sick,town,group", *lines]), encoding="utf-8")
+    args = ("--target", "sick", "--model", model, "--l1-penalty", "0.01", "--no-held-out")
+    code, _, err = call("fit", path, *args, "--categorical", "group")
+    assert code == 0, err
+    assert "2 numeric columns (age, weight); 2 categorical columns (town, group)" in err
+    assert "2 gaps: 1 in age, 1 in town" in err
+    path.write_text("group,town,weight,age\n9,c,,1\n", encoding="utf-8")
+    code, out, _ = call("predict", model, path)
+    assert code == 0
+    assert len(out.splitlines()) == 2
+    code, out, _ = call("explain", model, path)
+    assert "row 1" in out
+    assert "--kernels is for tables of numbers" in refusal(
+        call("fit", _with_text(tmp_path), "--target", "sick", "--model", model, "--kernels", "all")
+    )
+
+
+def _with_text(folder):
+    path = folder / "text.csv"
+    lines = [f"{line},{'ab'[n % 2]}" for n, line in enumerate(rows(20))]
+    path.write_text("\n".join(["age,weight,sick,town", *lines]), encoding="utf-8")
+    return path
 
 
 def test_ids_are_noticed(call, tmp_path):
@@ -233,23 +252,23 @@ def prediction_of(call, model, train, row):
 def test_inspect_says_what_summary_says(call, model):
     out = call("inspect", model)[1]
     facts = load_model(model)[-1].summary().facts
-    for name in ("penalties", "probabilities", "support vectors"):
+    for name in ("rows", "training error", "penalties", "probabilities", "support vectors"):
         assert re.search(rf"{name} +{re.escape(facts[name])}", out), name
 
 
 def test_models_of_another_kind_are_refused_and_inspected(call, train, tmp_path):
     X = np.random.default_rng(0).standard_normal((40, 2))
     kernel = Gaussian((1.0,))
-    number = VotedKernelRegressor(kernel, tol=1e-2).fit(X, X[:, 0])
-    calibrated = CalibratedClassifierCV(VotedKernelClassifier(kernel), cv=2).fit(X, X[:, 0] > 0)
+    model = CalibratedClassifierCV(VotedKernelClassifier(kernel), cv=2).fit(X, X[:, 0] > 0)
     path = tmp_path / "other.safetensors"
-    for model in (number, calibrated):
-        save_model(model, path)
-        assert call("inspect", path)[0] == 0
-        for command in ("predict", "explain"):
-            line = refusal(call(command, path, train))
-            assert f"holds a {type(model).__name__}, but this command needs a classifier" in line
-        assert "needs a classifier" in refusal(call("score", path, train, "--target", "sick"))
+    save_model(model, path)
+    assert call("inspect", path)[0] == 0
+    for command in ("predict", "explain"):
+        line = refusal(call(command, path, train))
+        assert "holds a CalibratedClassifierCV, but this command needs a" in line
+    assert "needs a VotedKernelClassifier" in refusal(
+        call("score", path, train, "--target", "sick")
+    )
 
 
 def test_an_interrupt_says_what_was_kept(call, train, tmp_path, monkeypatch):

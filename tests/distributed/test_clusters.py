@@ -31,8 +31,7 @@ from votedkernels.complexity import Local, StableRank
 from votedkernels.datasets import make_waveform
 from votedkernels.distributed import columns as columns_module
 from votedkernels.distributed import rows as rows_module
-from votedkernels.estimators._ongoing_fit import OngoingFit
-from votedkernels.estimators._progress import FitProgress
+from votedkernels.estimators._ongoing_fit import FitProgress, OngoingFit
 from votedkernels.exceptions import FitLimitError
 from votedkernels.preparation.training import Training
 from votedkernels.problem import solution as certificate

@@ -136,7 +136,7 @@ def test_families_keep_their_names():
 @pytest.mark.parametrize(
     ("model", "options", "error", "message"),
     [
-        (VotedKernelClassifierCV(), {}, TypeError, "makes its own choice"),
+        (VotedKernelClassifierCV(), {}, TypeError, "chooses its penalties itself"),
         (VotedKernelClassifier(relaxation="auto"), {}, ValueError, "plain votes only"),
         (VotedKernelClassifier(centers=np.zeros((3, 21))), {}, ValueError, "training rows"),
         (VotedKernelClassifier(ContinuousGaussian()), {}, ValueError, "ContinuousGaussian"),

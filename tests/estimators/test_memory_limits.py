@@ -48,7 +48,7 @@ def test_the_warning_names_the_limit():
     with pytest.raises(ValueError, match=r"too small for the solver's columns on 600 rows.*\d+MB"):
         model.fit(X, y)
     model.set_params(memory_limit=19_000_000)
-    with pytest.warns(ConvergenceWarning, match=r"memory-limit.*Give a larger memory_limit"):
+    with pytest.warns(ConvergenceWarning, match=r"memory-limit.*Use a larger memory_limit"):
         model.fit(X, y)
 
 
@@ -115,7 +115,7 @@ def test_spectra_keep_to_the_limit():
 def test_spectra_without_room_are_refused_before_any_work():
     X, y = make_waveform(900, random_state=0)
     model = VotedKernelClassifier(Gaussian((0.1,)), complexity=Local(0.01), memory_limit="18MB")
-    message = r"too small for the complexity measure on \d+ rows; give at least (\d+)MB"
+    message = r"too small for the complexity measure on \d+ rows; use at least (\d+)MB"
     with pytest.raises(ValueError, match=message) as refused:
         model.fit(X, y)
     least = str(refused.value).split("at least ")[1].rstrip(".")

@@ -193,7 +193,7 @@ def test_the_only_row_of_a_class_is_never_held_out():
     y = np.where(np.arange(30) == 3, 7, y)
     assert VotedKernelClassifier(probability=True).fit(X, y).predict_proba(X).shape == (30, 3)
     assert assign_folds(np.array([0, 0, 0, 1, 2, 2])).tolist() == [0, 1, 0, -1, 0, 1]
-    with pytest.raises(ValueError, match="each has a single one; add rows"):
+    with pytest.raises(ValueError, match="each class has only one row; add rows"):
         VotedKernelClassifier(probability=True).fit([[0.0], [1.0]], [0, 1])
 
 

@@ -152,6 +152,7 @@ def test_wrong_parameters_are_named(waves, parameters, message):
             estimator(**parameters).fit(*waves)
 
 
+@pytest.mark.filterwarnings("error")
 def test_wrong_targets_are_named(waves):
     X, y = waves
     for bad in (np.nan, np.inf):
@@ -173,7 +174,7 @@ def test_the_search_finds_a_sparse_and_certified_model():
     assert len(model.members_) == 5
     errors = -model.cv_results_["mean_test_score"][model.best_index_]
     assert model.best_score_ == pytest.approx(-errors)
-    assert 0.3 < errors < 2.0  # in the unit of the target
+    assert 0.3 < errors < 2.5  # in the unit of the target
     assert "minus the mean loss" in str(model.summary())
     again = model.chosen_regressor().fit(X, y)
     assert again.complexity_penalty_ == pytest.approx(model.complexity_penalty_)

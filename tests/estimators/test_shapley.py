@@ -74,6 +74,16 @@ def test_values_sum_to_the_vote_with_many_features_and_rows():
     np.testing.assert_allclose(sums[:, 0], model.decision_function(X[:3]), atol=1e-9)
 
 
+def test_scaled_features_are_equal_to_the_definition():
+    X, background = ROWS[:, :3], BACKGROUND[:, :3]
+    family = Gaussian((0.3, 3.0), feature_scales=(2.0, 0.5, 0.0))
+    model = VotedKernelClassifier(family, complexity_penalty=1e-3, l1_penalty=1e-3, tol=1e-3)
+    explanation = model.fit(X, labels(X, 2)).explain(X[:1], background=background)
+    values, _ = by_all_subsets(model, X[0], background)
+    np.testing.assert_allclose(explanation.shapley_values[0], values, atol=1e-9)
+    assert not explanation.shapley_values[0, 0, 2]
+
+
 def test_features_that_the_background_shares_add_nothing():
     model = VotedKernelClassifier().fit(ROWS, labels(ROWS, 2))
     mixed = BACKGROUND.copy()

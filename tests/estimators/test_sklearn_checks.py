@@ -22,6 +22,7 @@ ESTIMATORS = {
     "default": VotedKernelClassifier(),
     "gaussian": VotedKernelClassifier(Gaussian()),
     "precomputed": VotedKernelClassifier(Precomputed()),
+    "table": VotedKernelClassifier("table", tol=1e-3),
     "intercept": VotedKernelClassifier(fit_intercept=True, **QUICK),
     "hybrid": VotedKernelClassifier(solver="coordinate-descent", l2_penalty=1e-2, **QUICK),
     "relaxed": VotedKernelClassifier(relaxation="auto", **QUICK),
@@ -37,6 +38,9 @@ ESTIMATORS = {
     "regression precomputed": VotedKernelRegressor(Precomputed(), l1_penalty=1e-3),
     "absolute": VotedKernelRegressor(FEW, loss="absolute", relaxation="auto"),
     "quantile": VotedKernelRegressor(FEW, loss="quantile", quantile=0.3),
+    "several quantiles": VotedKernelRegressor(
+        Gaussian(1.0), loss="quantile", quantiles=(0.2, 0.5, 0.8), tol=1e-2
+    ),
     "regression search": VotedKernelRegressorCV(Gaussian(1.0), cv=2),
 } | {
     solver: VotedKernelClassifier(solver=solver, **QUICK)

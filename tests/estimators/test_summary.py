@@ -1,8 +1,12 @@
 """Summaries: true, aligned, and safe to show."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import mean_absolute_error, mean_pinball_loss
+from support.paths import ROOT
 from support.saved_models import SIGNS, THREE, WORD_LABELS, WORDS, X, fit
 
 from votedkernels import (
@@ -11,7 +15,9 @@ from votedkernels import (
     Spectrum,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
+    VotedKernelRegressor,
     load_model,
+    read_summary,
     save_model,
 )
 
@@ -23,12 +29,14 @@ def test_it_says_what_the_model_has():
     assert facts["model"] == "VotedKernelClassifier"
     assert facts["classes"] == "high, low, middle"
     assert facts["features"] == "3"
+    assert facts["rows"] == str(len(X))
     assert facts["support vectors"] == str(len(model.support_))
     assert facts["terms"] == str(model.term_weights_.shape[1])
     assert "default for this number of rows" in facts["penalties"]
     assert facts["objective"].endswith("of it above the optimum (optimal)")
     assert facts["probabilities"] == "no"
     n_wrong = int((model.predict(X) != THREE).sum())
+    assert facts["training error"] == f"{n_wrong / len(X):.4g}"
     assert facts["error on given rows"] == f"{n_wrong / len(X):.4f} ({n_wrong} of {len(X)})"
     shares = [float(share.rstrip("%")) for _, share, _, _ in summary.kernels]
     assert sum(shares) == pytest.approx(100.0, abs=0.5)
@@ -56,6 +64,48 @@ def test_a_search_tells_its_setting():
     assert "above the optimum" in facts["relaxed"]
 
 
+@pytest.mark.parametrize("y", [SIGNS, THREE], ids=["two classes", "three"])
+@pytest.mark.parametrize(
+    "options", [{}, {"relaxation": "auto"}, {"fit_intercept": True, "l1_penalty": 10.0}]
+)
+def test_the_training_error_is_that_of_the_model(y, options):
+    repeated = np.r_[np.arange(len(X)), 3, 3, 5]
+    weights = np.linspace(1.0, 2.0, len(repeated))
+    rows, labels = X[repeated], y[repeated]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the largest penalty leaves a constant
+        model = VotedKernelClassifier(Gaussian(), **options).fit(rows, labels, weights)
+    assert model.n_samples_fit_ == len(repeated)
+    wrong = np.average(model.predict(rows) != labels, weights=weights)
+    assert model.training_error_ == pytest.approx(wrong, abs=1e-12)
+
+
+def test_the_training_error_of_searches_and_regressors():
+    search = VotedKernelClassifierCV(Gaussian((0.1, 1.0)), cv=2).fit(X, THREE)
+    assert search.training_error_ == pytest.approx(np.mean(search.predict(X) != THREE))
+    target = X[:, 0] * X[:, 1]
+    for relaxation in (None, "auto"):
+        model = VotedKernelRegressor(Gaussian(), relaxation=relaxation).fit(X, target)
+        expected = mean_absolute_error(target, model.predict(X))
+        assert model.training_error_ == pytest.approx(expected, rel=1e-9)
+        assert "(mean absolute error)" in model.summary().facts["training error"]
+    model = VotedKernelRegressor(Gaussian(), loss="quantile", quantiles=[0.2, 0.5]).fit(X, target)
+    losses = [
+        mean_pinball_loss(target, votes, alpha=quantile)
+        for quantile, votes in zip(model.quantiles, model.predict_quantiles(X).T, strict=True)
+    ]
+    assert model.training_error_ == pytest.approx(np.mean(losses), rel=1e-9)
+    assert model.summary().facts["training error"].endswith("(pinball loss)")
+
+
+def test_older_files_say_what_they_know():
+    folder = ROOT / "tests" / "persistence" / "models"
+    for name in ("v1-gaussian", "v1-search"):
+        facts = load_model(folder / f"{name}.safetensors").summary().facts
+        assert not {"rows", "training error", "cross-validation"} & facts.keys()
+        assert "support vectors" in facts
+
+
 def test_it_is_the_same_from_a_file(tmp_path):
     model = fit(Spectrum((1, 2)), WORDS, WORD_LABELS)
     save_model(model, tmp_path / "m.safetensors")
@@ -68,7 +118,15 @@ def test_a_search_from_a_file_still_says_how_its_penalties_were_chosen(tmp_path)
     model = VotedKernelClassifierCV(Gaussian(), **grid).fit(X, SIGNS)
     save_model(model, tmp_path / "m.safetensors")
     facts = load_model(tmp_path / "m.safetensors").summary().facts
-    assert facts["penalties"] == model.summary().facts["penalties"]
+    expected = model.summary().facts
+    for name in ("penalties", "rows", "training error", "cross-validation"):
+        assert facts[name] == expected[name]
+    header = read_summary(tmp_path / "m.safetensors")
+    assert header["n_rows"] == len(X)
+    assert header["training_error"] == model.training_error_
+    assert header["cross_validation"] == expected["cross-validation"]
+    save_model(load_model(tmp_path / "m.safetensors"), tmp_path / "again.safetensors")
+    assert load_model(tmp_path / "again.safetensors").summary().facts == facts
 
 
 def test_lines_are_aligned_and_html_is_escaped():

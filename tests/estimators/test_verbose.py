@@ -19,7 +19,7 @@ from votedkernels import (
     voted_kernel_path,
 )
 from votedkernels.datasets import make_waveform
-from votedkernels.estimators._progress import GridWatch
+from votedkernels.estimators._ongoing_fit import GridWatch
 
 GRID = {"complexity_penalties": [1e-1, 1e-2], "l1_penalties": [1e-2]}
 
@@ -87,6 +87,19 @@ def test_folds_of_a_grid(data, capfd, n_jobs):
     assert "about T left" in lines[0]
     assert f"best mean accuracy {search.best_score_:.4f}" in lines[2]
     assert len(lines) == 4
+
+
+def test_details_say_how_long_it_takes_and_what_was_found(data, capfd):
+    # A terminal shows mostly details, because each one overwrites the step before.
+    VotedKernelClassifierCV(Gaussian((1.0,)), cv=2, **GRID, verbose=2).fit(*data)
+    points = [line for line in lines_of(capfd) if "points solved" in line]
+    assert "left" not in points[0]
+    assert re.search(r"fold 2 of 2, \d+ of \d+ points solved, best mean accuracy 0.\d+, about T "
+                     "left", points[-1])  # fmt: skip
+    VotedKernelClassifierCV(Gaussian((1.0,)), cv=2, verbose=2).fit(*data)
+    folds = [line for line in lines_of(capfd) if "level 2, fold" in line]
+    pattern = r"fold 2 of 2, at least T left, best accuracy 0.\d+ with \d+ support vectors"
+    assert re.search(pattern, folds[1])
 
 
 def test_a_grid_is_silent_in_other_processes():

@@ -6,11 +6,9 @@ import pytest
 from support.paths import ROOT
 
 FILE = ROOT / "benchmarks" / "results" / "bounds.jsonl"
-RECORDS = [
-    record
-    for record in map(json.loads, FILE.read_text(encoding="utf-8").splitlines())
-    if record["part"] == "bounds"
-]
+EVERY = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+RECORDS = [record for record in EVERY if record["part"] == "bounds"]
+CHOICES = [record for record in EVERY if record["part"] == "choice"]
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda r: f"{r['data']}-{r['rows']}")
@@ -29,3 +27,16 @@ def test_the_page_shows_the_record():
             f"| {record['test error']:.2f} | {record['support']} |"
         )
         assert numbers in page, numbers
+    for record in CHOICES:
+        numbers = (
+            f"| {record['data']} | {record['rows']} | {record['error by bound']:.3f} "
+            f"| {record['error by folds']:.3f} | {record['bound']:.2f} "
+            f"| {record['support by bound']} | {record['support by folds']} |"
+        )
+        assert numbers in page, numbers
+    by_bound, by_folds = (
+        100 * sum(record[f"error by {way}"] for record in CHOICES) / len(CHOICES)
+        for way in ("bound", "folds")
+    )
+    assert f"mean test error of {by_bound:.1f} %" in page.replace("\n", " ")
+    assert f"have {by_folds:.1f} %" in page

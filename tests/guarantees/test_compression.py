@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import warnings
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +22,8 @@ from votedkernels import (
     save_model,
 )
 from votedkernels.datasets import make_waveform
+from votedkernels.estimators._path_strategy import PathStrategy
+from votedkernels.exceptions import OutOfTime
 from votedkernels.guarantees.compression import (
     BITS,
     RoundedVote,
@@ -109,7 +113,8 @@ def symbols_of(vote, rows, kernels, labels, n_kernels):
                    in zip(rows, kernels, vote.weights, labels, strict=True) if a)  # fmt: skip
     n, s = len(terms), len({row for row, *_ in terms})
     yield n - s, 1 / (n - s + 1) - 1 / (n - s + 2)
-    yield [row for row, *_ in terms], 1 / math.comb(n - 1, s - 1)
+    counts = Counter(row for row, *_ in terms)
+    yield [counts[row] for row in sorted(counts)], 1 / math.comb(n - 1, s - 1)
     for i, (_, kernel, _, _) in enumerate(terms):
         before = sum(other == kernel for _, other, *_ in terms[:i])
         yield kernel, (before + 1 / n_kernels) / (i + 1)
@@ -134,7 +139,7 @@ def random_votes(n_votes):
 
 
 def test_a_message_costs_what_a_decoder_needs_to_read_it():
-    seen = {}
+    n_read = 0
     for vote, rows, kernels, labels, n_kernels in random_votes(300):
         if not vote.weights.any() and not vote.intercept:
             continue
@@ -142,8 +147,41 @@ def test_a_message_costs_what_a_decoder_needs_to_read_it():
         by_symbols = -sum(math.log2(chance) for _, chance in message)
         bits = message_bits(vote, rows, kernels, labels, n_kernels)
         assert bits == pytest.approx(by_symbols, rel=1e-12, abs=1e-12)
-        seen.setdefault(repr(message), (vote.weights.tolist(), rows.tolist()))
-    assert len(seen) > 200
+        if vote.weights.any():
+            described = sorted(
+                {(row, y) for row, y, a in zip(rows, labels, vote.weights, strict=True) if a}
+            )
+            intercept, terms = read_message([symbol for symbol, _ in message], described)
+            unit = max(np.abs(vote.weights).max(), abs(vote.intercept)) / 2.0**vote.n_bits
+            expected = {
+                (row, kernel): a / unit
+                for row, kernel, a in zip(rows, kernels, vote.weights, strict=True) if a
+            }  # fmt: skip
+            assert terms == pytest.approx(expected, rel=1e-12)
+            assert intercept == pytest.approx(vote.intercept / unit, rel=1e-12)
+            n_read += 1
+    assert n_read > 200
+
+
+def read_message(symbols, rows):
+    """The decoder: the intercept and the terms, in units, from a message and (row, label) pairs."""
+    symbols = iter(symbols)
+    next(symbols)  # the number of bits, which a decoder needs to read sizes
+    intercept = 0.0
+    if next(symbols):
+        intercept = 1.0 if next(symbols) else -1.0
+        intercept *= next(symbols)
+    n = len(rows) + next(symbols)
+    counts = next(symbols)
+    owners = [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
+    kernels = [next(symbols) for _ in range(n)]
+    signs = [1.0 if next(symbols) else -1.0 for _ in range(n)]
+    sizes = [next(symbols) for _ in range(n)]
+    assert next(symbols, None) is None
+    return intercept, {
+        (row, kernel): label * sign * size
+        for (row, label), kernel, sign, size in zip(owners, kernels, signs, sizes, strict=True)
+    }
 
 
 def test_every_part_of_the_code_is_complete():
@@ -274,18 +312,41 @@ def test_a_search_counts_all_kernels_it_tried():
     X, y = waves(120)
     model = VotedKernelClassifierCV(FIXED, cv=2, committee=1).fit(X, y)
     bound = model.generalization_bound(X, y, method="compression")
-    assert bound.n_families == model.n_kernels_tried_
+    assert bound.n_families == model.n_kernels_tried_ == 3
     assert np.isfinite(bound.value)
+
+
+@pytest.mark.parametrize("late", [(), ("b",), ("a", "b")], ids=["none", "one", "all"])
+def test_alternatives_without_time_count_too(late, monkeypatch):
+    search_one = PathStrategy._search_one
+
+    def maybe_late(strategy, named, *others):
+        if named["kernels"] in late:
+            raise OutOfTime
+        return search_one(strategy, named, *others)
+
+    monkeypatch.setattr(PathStrategy, "_search_one", maybe_late)
+    X, y = waves(80)
+    kernels = {"a": FIXED, "b": Polynomial((1, 2), gamma=0.05)}
+    complexities = {"trace": "trace", "massart": "massart"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the alternatives without time
+        model = VotedKernelClassifierCV(kernels, complexity=complexities, cv=2).fit(X, y)
+    assert model.n_kernels_tried_ == 5
+    assert model.generalization_bound(X, y, method="compression").n_families == 5
 
 
 def test_other_rows_are_refused():
     model, X, y = fitted()
-    for rows, labels in ((X[::-1], y[::-1]), (X[:50], y[:50])):
+    more = (np.r_[X, X[:9]], np.r_[y, y[:9]])
+    for rows, labels in ((X[::-1], y[::-1]), (X[:50], y[:50]), (X[:-1], y[:-1]), more):
         with pytest.raises(ValueError, match="rows that the model was fitted on"):
             model.generalization_bound(rows, labels, method="compression")
     own = VotedKernelClassifier(FIXED, centers=X[:40]).fit(X, y)
     with pytest.raises(ValueError, match="centres that are training rows"):
         own.generalization_bound(X, y, method="compression")
+    by_theorem = own.generalization_bound(X, y)
+    assert own.generalization_bound(X, y, method="best").value == by_theorem.value
     with pytest.raises(ValueError, match="method must be one of theorem, compression"):
         model.generalization_bound(X, y, method="guess")
 

@@ -185,7 +185,7 @@ BAD = {
     "pandas": (pd.Series(["a", None]), "missing value.*at row 1"),
     "pandas string": (pd.Series(["a", None], dtype="string"), "missing value.*at row 1"),
     "polars": (pl.Series(["a", None]), "missing value.*at row 1"),
-    "table": (np.zeros((2, 3)), r"table of shape \(2, 3\).*takes one string per row"),
+    "table": (np.zeros((2, 3)), r"table of shape \(2, 3\).*needs one string per row"),
     "numbers": (np.zeros(2), "0.0 of type float at row 0"),
     "column of numbers": (pd.DataFrame({"a": [1.0, 2.0]}), r"table of shape \(2, 1\)"),
     "two columns": (pd.DataFrame({"a": ["x", "y"], "b": ["z", "w"]}), r"table of shape \(2, 2\)"),

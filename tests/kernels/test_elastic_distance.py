@@ -215,9 +215,9 @@ def test_models_are_stored_and_not_exported(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("abc", r"X has 'abc' at row 2 .*takes series of numbers"),
-        (None, r"X has None at row 2 .*takes series of numbers"),
-        ([1.0, "x"], r"at row 2 .*takes series of numbers"),
+        ("abc", r"X has 'abc' at row 2 .*needs series of numbers"),
+        (None, r"X has None at row 2 .*needs series of numbers"),
+        ([1.0, "x"], r"at row 2 .*needs series of numbers"),
         ([], r"at row 2 .*at least one value"),
         (np.ones((2, 2, 2)), r"at row 2 .*its shape is \(2, 2, 2\)"),
         ([1.0, np.nan, 2.0], r"NaN or infinity in the series at row 2"),

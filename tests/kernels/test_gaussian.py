@@ -142,3 +142,25 @@ def test_a_model_of_narrow_kernels_far_out_recognises_its_rows():
     y = np.arange(40) % 2
     model = VotedKernelClassifier(Gaussian((1e5,), unit=1.0)).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), y)
+
+
+def test_feature_scales_multiply_the_features(X):
+    scales = np.linspace(0.0, 2.0, X.shape[1])
+    w = np.ones(len(X))
+    scaled = Gaussian((0.3, 2.0), feature_scales=scales).fit(X, w)
+    plain = Gaussian((0.3, 2.0)).fit(X * scales, w)
+    assert scaled.unit_ == pytest.approx(plain.unit_)
+    expected = plain.base(X * scales, X[:4] * scales)
+    np.testing.assert_allclose(scaled.base(X, X[:4]), expected, atol=1e-12)
+    rows = sparse.csr_array(X)
+    by_sparse = Gaussian((0.3, 2.0), feature_scales=tuple(scales)).fit(rows, w)
+    np.testing.assert_allclose(by_sparse.base(rows, rows[:4]), expected, atol=1e-9)
+    np.testing.assert_allclose(scaled.error_growth(X), plain.error_growth(X * scales))
+    far = Gaussian((1e9,), feature_scales=scales).fit(X, w)
+    np.testing.assert_allclose(far.base(X, X[:4]), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("scales", [(1.0,), (-1.0, 1.0), (0.0, 0.0), (np.nan, 1.0)])
+def test_impossible_feature_scales_are_named(scales):
+    with pytest.raises(ValueError, match="feature_scales of Gaussian"):
+        Gaussian(feature_scales=scales).fit(np.ones((3, 2)), np.ones(3))

@@ -2,19 +2,22 @@
 
 import re
 
+import numpy as np
 import pytest
 from support.paths import ROOT
 
+from votedkernels import ElasticDistance
+
 PAGE = ROOT / "docs" / "similarities.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-OPTIONAL = ("aeon", "grakel")
+OPTIONAL = ("aeon", "grakel", "parasail")
 
 
 def run(words):
     """Run the one block that holds these words; skip where its package is not installed."""
     (code,) = [block for block in BLOCKS if words in block]
     for package in OPTIONAL:
-        if re.search(rf"^from {package}\b", code, re.M):
+        if re.search(rf"^(?:from|import) {package}\b", code, re.M):
             pytest.importorskip(package, reason=f"{package} is not installed")
     names = {"__name__": "recipe"}
     exec(compile(code, str(PAGE), "exec"), names)
@@ -25,7 +28,7 @@ def run(words):
 
 
 def test_every_block_is_run_here():
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
 
 
 def test_strings():
@@ -70,3 +73,25 @@ def test_graphs():
     names = run("WeisfeilerLehman")
     predicted = names["model"].predict([names["ring"](20), names["star"](20)])
     assert predicted.tolist() == ["ring", "star"]
+
+
+def test_alignment_scores():
+    names = run("parasail.blosum62")
+    strings = names["helices"] + names["strands"]
+    values = names["aligned"](strings, strings)
+    np.testing.assert_allclose(values, values.T)
+    np.testing.assert_allclose(np.diagonal(values), 1)
+    assert names["model"].predict(strings).tolist() == names["kinds"]
+
+
+# Not "erp": aeon 1.6 charges for the whole series wherever a path starts at its border.
+@pytest.mark.parametrize(
+    ("metric", "parameters"),
+    [("dtw", {}), ("msm", {"c": 1.0}), ("twe", {"nu": 0.001, "lmbda": 1.0})],
+)
+def test_elastic_distances_are_those_of_aeon(metric, parameters):
+    distances = pytest.importorskip("aeon.distances", reason="aeon is not installed")
+    X = np.random.default_rng(0).standard_normal((5, 1, 20))
+    family = ElasticDistance(metric, windows=(1.0,)).fit(X, np.ones(5))
+    theirs = getattr(distances, f"{metric}_pairwise_distance")(X, **parameters)
+    np.testing.assert_allclose(family.base(X, X)[..., 0], theirs, rtol=1e-10, atol=1e-10)

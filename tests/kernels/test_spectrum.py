@@ -14,6 +14,8 @@ from votedkernels import (
     Spectrum,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
+    load_model,
+    save_model,
     voted_kernel_path,
 )
 from votedkernels.kernels import LocalColumns
@@ -44,6 +46,46 @@ def test_values_are_those_of_the_definition(lengths):
     expected = naive_values(STRINGS, STRINGS, np.atleast_1d(lengths))
     np.testing.assert_allclose(values, expected, atol=1e-13)
     assert family.names_ == [f"spectrum(length={n})" for n in np.atleast_1d(lengths)]
+
+
+def pieces(text, n, *, blended, positions, ends):
+    text = f"\0{text}\1" if ends else text
+    lengths = range(1, n + 1) if blended else [n]
+    return Counter(
+        (start if positions else 0, text[start : start + length])
+        for length in lengths
+        for start in range(len(text) - length + 1)
+    )
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize("blended", [False, True])
+def test_options_are_those_of_the_definition(blended, positions, ends):
+    options = {"blended": blended, "positions": positions, "ends": ends}
+    family = Spectrum((1, 3), **options).fit(STRINGS, np.ones(len(STRINGS)))
+    new = ["bandana", "", "an", "xyz"]
+    for rows in (STRINGS, new):
+        base = family.base(rows, STRINGS)
+        for k, n in enumerate((1, 3)):
+            left, right = ([pieces(s, n, **options) for s in part] for part in (rows, STRINGS))
+            products = np.array([[sum(a[p] * b[p] for p in a) for b in right] for a in left])
+            norms = [np.array([sum(c**2 for c in a.values()) for a in p]) for p in (left, right)]
+            scale = np.sqrt(np.outer(*norms))
+            expected = products / np.where(scale > 0, scale, 1)
+            np.testing.assert_allclose(family.member(base, k), expected, atol=1e-13)
+    own = family.base(STRINGS, STRINGS)
+    diagonals = np.stack([np.diagonal(family.member(own, k)) for k in range(2)])
+    np.testing.assert_allclose(family.diagonal(STRINGS, STRINGS), diagonals, atol=1e-13)
+    assert np.linalg.eigvalsh(family.member(own, 1)).min() > -1e-12
+
+
+def test_names_tell_the_options():
+    family = Spectrum((2, 30), blended=True, ends=True).fit(STRINGS, np.ones(len(STRINGS)))
+    assert family.names_ == [
+        "spectrum(length=2, blended, ends)",
+        "spectrum(length=30, blended, ends)",
+    ]
 
 
 def test_is_positive_definite_and_bounded():
@@ -150,9 +192,21 @@ def test_stored_models_leave_the_training_strings_behind():
     np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), atol=1e-13)
 
 
+def test_model_files_keep_the_options(tmp_path):
+    X, y = words(20)
+    family = [Spectrum((2, 50), blended=True, ends=True), Spectrum((1, 2), positions=True)]
+    model = VotedKernelClassifier(family).fit(X, y)
+    save_model(model, tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
+    assert loaded.kernel_names_ == model.kernel_names_
+    new = ["", "stone", *X]
+    np.testing.assert_array_equal(loaded.decision_function(new), model.decision_function(new))
+
+
 def test_scikit_learn_manners():
     X, y = words(60)
-    assert clone(Spectrum((2, 4))).get_params() == {"lengths": (2, 4)}
+    flags = {"blended": False, "positions": True, "ends": False}
+    assert clone(Spectrum((2, 4), positions=True)).get_params() == {"lengths": (2, 4)} | flags
     search = GridSearchCV(
         VotedKernelClassifier(Spectrum()), {"kernels__lengths": [(1,), (2, 3)]}, cv=3
     )
@@ -180,6 +234,7 @@ def test_hybrid_norm():
         (Spectrum((1.5,)), "lengths of Spectrum must be integers >= 1"),
         (Spectrum("two"), "lengths of Spectrum must be integers >= 1"),
         (Spectrum((2, 2)), "repeated"),
+        (Spectrum(positions="start"), "positions of Spectrum must be True or False, got 'start'"),
         (Spectrum((1, 50)), r"spectrum\(length=50\) is 0 everywhere.*6 characters"),
     ],
 )

@@ -66,3 +66,18 @@ def test_large_columns_stay_as_they_are(pair, monkeypatch):
 def test_passes_stop_at_the_deadline(pair):
     with pytest.raises(OutOfTime):
         pair[1].within(Budget(0.0)).correlate(np.ones(50))
+
+
+def test_all_rows_and_centres_share_the_stored_values(pair):
+    local, stacked = pair
+    everything = np.arange(50), np.arange(30)
+    assert stacked.part(*everything) is stacked
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    precomputed = LocalColumns([Gaussian((1.0,)).fit(X, np.ones(50))], X, X)
+    base = np.ones((50, 50))
+    precomputed._bases = [base]
+    whole = precomputed.restricted(np.arange(50), np.arange(50))
+    assert whole._bases[0] is base
+    turned = precomputed.restricted(np.arange(50)[::-1], np.arange(50))
+    assert not np.shares_memory(turned._bases[0], base)
+    assert local.restricted(*everything).n_centers == 30

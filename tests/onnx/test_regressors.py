@@ -12,6 +12,7 @@ from votedkernels.onnx import to_onnx
     "model",
     [
         VotedKernelRegressor(),
+        VotedKernelRegressor(Gaussian((0.3, 1.0), feature_scales=(2.0, 0.5, 0.0))),
         VotedKernelRegressor(Polynomial((1,)), loss="quantile", relaxation="auto"),
         make_pipeline(StandardScaler(), VotedKernelRegressorCV(Gaussian((0.1, 1.0)), cv=2)),
     ],

@@ -54,6 +54,7 @@ ATTRIBUTES = [
     "intercept_", "kernel_names_", "complexities_", "complexity_errors_", "penalties_",
     "kernel_mass_", "class_objectives_", "class_dual_bounds_", "class_dual_gaps_", "objective_",
     "dual_bound_", "dual_gap_", "n_iter_", "stop_reason_", "n_features_in_", "feature_names_in_",
+    "n_samples_fit_", "training_error_",
     "n_kernels_tried_",
 ]  # fmt: skip
 
@@ -399,7 +400,7 @@ class OwnFamily(Gaussian):
             NotFittedError,
             "not fitted",
         ),
-        (lambda: fit(OwnFamily((1.0,))), ValueError, "OwnFamily is a kernel family of your own"),
+        (lambda: fit(OwnFamily((1.0,))), ValueError, "OwnFamily is your own kernel family"),
         (
             lambda: fit(
                 Similarity(lambda A, B: np.array(A) * np.array(B).T), [(1,), (-2,)], [0, 1]

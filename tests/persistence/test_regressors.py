@@ -26,6 +26,7 @@ WORDS = ["a" * (i % 7) + "b" * (i // 7) for i in range(50)]
     ("model", "rows"),
     [
         (VotedKernelRegressor(), X),
+        (VotedKernelRegressor(Gaussian((0.3,), feature_scales=(2.0, 0.5))), X),
         (VotedKernelRegressor(loss="quantile", quantile=0.7), X),
         (make_pipeline(StandardScaler(), VotedKernelRegressorCV(Gaussian((0.1,)), cv=2)), X),
         (VotedKernelRegressor(EditDistance()), WORDS),

@@ -1,6 +1,8 @@
 """The lower bounds of pyproject.toml: stated for all, the same everywhere, and tested as pinned."""
 
+import ast
 import re
+import sys
 import tomllib
 
 import pytest
@@ -9,10 +11,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from support.paths import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = CONFIGURATION["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # What is run on this repository, not what the package runs with: always the newest is good.
-TOOLS = {"lint", "docs", "bench", "coverage"}
+TOOLS = {"lint", "docs", "bench", "coverage", "recipes"}
 ENTRIES = [
     pytest.param(entry, id=f"{extra}-{entry}")
     for extra, entries in {"core": PROJECT["dependencies"], **EXTRAS}.items()
@@ -63,3 +66,28 @@ def test_the_oldest_dependencies_are_what_make_and_ci_install():
     assert re.search(r"^OLDEST := tests/oldest-constraints\.txt$", makefile, re.MULTILINE)
     assert re.search(r"--constraint \$\(OLDEST\) --editable '\.\[test\]'", makefile)
     assert "make test-oldest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_types_are_checked_alike_whether_or_not_optional_packages_are_installed():
+    """``make lint`` installs no extra but its own, so mypy must not look into optional packages."""
+    overrides = CONFIGURATION["tool"]["mypy"]["overrides"]
+    skipped = {
+        module.removesuffix(".*")
+        for override in overrides
+        if override.get("ignore_missing_imports")
+        for module in override["module"]
+    }
+    typed = {"numpy"}
+    unknown = _imported_by_the_package() - skipped - set(sys.stdlib_module_names) - typed
+    assert unknown == {"votedkernels"}
+
+
+def _imported_by_the_package():
+    names = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                names.add(node.module.split(".")[0])
+    return names

@@ -3,7 +3,7 @@
 OpenBLAS has one set of routines per kind of CPU, which add in different orders, and
 OPENBLAS_CORETYPE chooses among them. NUMBA_CPU_NAME=generic compiles for a CPU without fused
 multiply-add, and NumPy can be told to do without its vector instructions. Each arithmetic is run
-with as many threads of BLAS as `ARITHMETICS` says, or with --all with one and with two; arguments
+with as many BLAS threads as `ARITHMETICS` says or, with --all, with one and with two. Arguments
 that this file does not know go to pytest. One line per arithmetic shows the result.
 """
 

@@ -1,7 +1,7 @@
 """Random problems, each determined by its seed, and the same problems on plain arrays.
 
 `Case.plain` writes out the kernels, the complexities and the weights from their definitions, so
-that the objective of the library is checked, too, and not only how well it is optimised.
+that not only the optimisation is checked, but also the objective itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check in extended precision what a fit says about its own gap."""
+"""Check in extended precision what a fit reports about its own gap."""
 
 from __future__ import annotations
 

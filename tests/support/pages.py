@@ -2,7 +2,7 @@
 
 A fence is Python (```python), commands (```console, each after "$ "), or anything else. A fence
 ```text that follows directly, after blank lines only, shows what the code prints; "..." in it
-matches anything, and white space counts as one blank.
+matches anything, and any white space counts as one space.
 """
 
 import doctest
@@ -15,7 +15,7 @@ from support.paths import ROOT
 
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Packages that only a few recipes need.
-OPTIONAL = ("aeon", "grakel")
+OPTIONAL = ("aeon", "grakel", "parasail")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Block:
     @property
     def is_runnable(self):
         """Whether all optional packages that it imports are installed."""
-        named = re.findall(rf"^from ({'|'.join(OPTIONAL)})\b", self.code, re.MULTILINE)
+        named = re.findall(rf"^(?:from|import) ({'|'.join(OPTIONAL)})\b", self.code, re.MULTILINE)
         return all(find_spec(name) for name in named)
 
     def compiled(self):

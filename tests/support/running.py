@@ -17,6 +17,7 @@ MISSING = {
     "Chromium": ("Chromium", "apt install chromium"),
     "aeon": ("aeon", "pip install aeon"),
     "grakel": ("GraKeL", "pip install grakel"),
+    "parasail": ("parasail", "pip install parasail"),
     "shared/data/uci": ("the paper's data", "put the files into ../shared/data/uci"),
 }
 

@@ -17,7 +17,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a temporary file to write to; give it its name at the end, or delete it on failure.
+    """Yield a temporary file to write to; rename it at the end, or delete it on failure.
 
     Errors name the file that the caller asked for, not the temporary one.
     """
@@ -42,7 +42,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def naming(path: Path, *codes: int) -> Iterator[None]:
-    """Add a file's name to operating system errors: to all, or only to those with given codes."""
+    """Add a file's name to operating system errors: to all, or only to those with these codes."""
     try:
         yield
     except OSError as error:
@@ -52,7 +52,7 @@ def naming(path: Path, *codes: int) -> Iterator[None]:
 
 
 def _usual_mode() -> int:
-    """Return the usual mode of new files; only their owner can read those of `tempfile`."""
+    """Return the usual mode of new files; `tempfile` lets only the owner read its files."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

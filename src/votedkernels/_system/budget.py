@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 from ..exceptions import OutOfTime
 
 UNLIMITED = 2**62
-#: Estimators refuse a time limit of 0, so one that is passed on is at least this, in seconds.
+#: Estimators do not accept a time limit of 0, so a limit passed on is at least this, in seconds.
 SHORTEST = 1e-3
 
 

@@ -1,9 +1,9 @@
 """Progress on standard error, for ``verbose=1`` and ``verbose=2``.
 
 In a terminal or a notebook there is one line, which is overwritten and disappears at the end. If
-rich is installed, terminals show a spinner and a clock beside it. Everywhere else (files, pipes,
-worker processes and threads of joblib) each step is a line of its own, so that the lines of several
-workers do not overwrite each other.
+rich is installed, terminals show a spinner and a clock next to it. Everywhere else (files, pipes,
+joblib's worker processes and threads), each step is a separate line, so that several workers do not
+overwrite each other's lines.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ import time
 from types import TracebackType
 from typing import Protocol, Self
 
-#: An overwritten line changes at most once in so many seconds.
+#: An overwritten line changes at most once in this many seconds.
 PAUSE = 0.1
 #: The width of an overwritten line in a notebook.
 NOTEBOOK_WIDTH = 110
+#: What rich needs for the spinner and the clock, and a terminal for the ^C that it echoes. A line
+#: that is full would break there, and could not be removed.
+BESIDE_TEXT = 14
 
 
 class View(Protocol):
@@ -76,7 +79,7 @@ class ProgressDisplay:
         return time.perf_counter() - self.started
 
     def step(self, text: str) -> None:
-        """Show that a step is done; where nothing can be overwritten, this is a line."""
+        """Show that a step is done; where nothing can be overwritten, write a line."""
         if self._view is None:
             return
         if self.verbose > 1 or not self._view.overwrites:
@@ -128,7 +131,7 @@ class Lines:
     overwrites = False
 
     def show(self, text: str) -> None:
-        """Do nothing: a file cannot be overwritten."""
+        """Do nothing: lines in a file cannot be overwritten."""
 
     def write(self, text: str) -> None:
         """Write a line."""
@@ -151,7 +154,7 @@ class OverwrittenLine:
 
     def show(self, text: str) -> None:
         """Replace the line."""
-        text = text if len(text) <= self.width else text[: self.width - 3] + "..."
+        text = shorten(text, self.width)
         sys.stderr.write("\r" + text.ljust(self._used))
         sys.stderr.flush()
         self._used = len(text)
@@ -178,14 +181,12 @@ class RichLine:
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-        from rich.table import Column
 
         # Paths and names of kernels may contain brackets and colons.
         console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-        in_one_line = Column(no_wrap=True, overflow="ellipsis")
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False, table_column=in_one_line),
+            TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -195,7 +196,8 @@ class RichLine:
 
     def show(self, text: str) -> None:
         """Replace the line."""
-        self._progress.update(self._task, description=text)
+        room = max(20, self._progress.console.width - BESIDE_TEXT)
+        self._progress.update(self._task, description=shorten(text, room))
 
     def write(self, text: str) -> None:
         """Write a line above."""
@@ -205,6 +207,15 @@ class RichLine:
         """Remove the line."""
         with contextlib.suppress(OSError):  # the terminal may be gone
             self._progress.stop()
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text, cut to so many characters.
+
+    >>> shorten("level 12 done", 10)
+    'level 1...'
+    """
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def in_words(seconds: float) -> str:

@@ -1,6 +1,6 @@
 """The command line: ``votedkernels``.
 
-It adds nothing to the public API. Each command has a file of its own and an entry in the table of
+It uses only the public API. Each command has its own file and an entry in the table in
 `votedkernels.cli.group`. ``pip install votedkernels[cli]`` installs what the commands need.
 """
 

@@ -28,13 +28,13 @@ def datasets(names: Sequence[str], data_dir: Path | None, fetch: bool, check: bo
     --data-dir, in the folder named by the environment variable VOTEDKERNELS_DATA, in your cache
     folder and in the package.
     """
-    # Without names, skip ocr49, which has no address; given by name, its error says what to do.
+    # Without names, skip ocr49, which has no address; if it is named, its error says what to do.
     fetched = names or [name for name, facts in CATALOGUE.items() if facts.address]
     shown = names or list(CATALOGUE)
     try:
         failures = _fetch(fetched, data_dir) if fetch else []
     except KeyboardInterrupt:
-        raise click.Abort("data sets that had arrived are kept.") from None
+        raise click.Abort("data sets that were downloaded are kept.") from None
     if check:
         failures += _check(shown, data_dir)
     output().print(_table(shown, data_dir))

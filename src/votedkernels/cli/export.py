@@ -29,13 +29,13 @@ def export(
 ) -> None:
     """Convert a model file to ONNX, which runs without Python.
 
-    MODEL is the model file, OUTPUT the ONNX file to write. The graph takes rows of doubles, with
+    MODEL is the model file, OUTPUT the ONNX file to write. The graph expects rows of doubles, with
     the features in the order that this command prints, and returns labels and scores. It includes
     the scaling of the features. This needs pip install 'votedkernels[onnx]'.
     """
     check_output(onnx_path)
     if onnx_path.exists() and model.exists() and onnx_path.samefile(model):
-        raise click.ClickException(f"{onnx_path} is the model file; give another path for OUTPUT.")
+        raise click.ClickException(f"{onnx_path} is the model file; use another path for OUTPUT.")
     try:
         from votedkernels.onnx import check_family, to_onnx
     except ImportError as error:

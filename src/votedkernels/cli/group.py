@@ -1,6 +1,6 @@
 """The group of all commands, and how their errors are reported.
 
-To add a command, write it in a file of its own, add it to `COMMANDS`, and document it in
+To add a command, write it in its own file, add it to `COMMANDS`, and document it in
 ``docs/command-line.md``. A command is imported only when it is called, so that
 ``votedkernels --help`` stays fast.
 """
@@ -18,9 +18,9 @@ from votedkernels.cli.suggestions import did_you_mean
 
 COMMANDS = {
     "fit": "Fit a model to a table and save it.",
-    "predict": "Classify each row of a table with a saved model.",
+    "predict": "Predict the class, or the number, of each row of a table with a saved model.",
     "score": "Compare the predictions of a saved model with the labels of a table.",
-    "explain": "Show which training examples decided a row, and how much each counted.",
+    "explain": "Show which training examples decided the prediction for a row, and by how much.",
     "inspect": "Show what a model file contains.",
     "export": "Convert a model file to ONNX, which runs without Python.",
     "datasets": "List, download and check the data sets of the paper.",

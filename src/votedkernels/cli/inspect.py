@@ -14,7 +14,14 @@ from votedkernels.cli.console import output, printable, table_of_facts
 from votedkernels.cli.models import classifier_of
 from votedkernels.estimators.summary import ModelSummary
 
-SAID_BY_SUMMARY = ("penalties", "cross-validation", "relaxed", "probabilities")
+SAID_BY_SUMMARY = (
+    "rows",
+    "training error",
+    "penalties",
+    "cross-validation",
+    "relaxed",
+    "probabilities",
+)
 """Facts that only ``summary()`` has; the others are in the header of the file."""
 
 
@@ -38,7 +45,7 @@ def inspect(model: Path, as_json: bool) -> None:
 
 
 def summary_of(path: Path) -> ModelSummary | None:
-    """Return what ``summary()`` says; None if the file needs a function, or is calibrated."""
+    """Return ``summary()`` of the model; None if the file needs a function, or is calibrated."""
     try:
         model = classifier_of(load_model(path))
     except ModelFileError:

@@ -7,21 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
 from votedkernels import load_model
 
 
-def load_classifier(path: Path) -> Any:
-    """Load a model; raise if it is not a classifier with votes of its own."""
+def load_vote(path: Path) -> Any:
+    """Load a model; raise if it is not one of ours or a pipeline that ends in one."""
     model = load_model(path)
     inner = classifier_of(model)
-    if not hasattr(inner, "decision_function") or not hasattr(inner, "explain"):
+    if not hasattr(inner, "explain"):
         raise click.ClickException(
-            f"{path} holds a {type(inner).__name__}, but this command needs a classifier that was "
-            "saved without anything around it but a pipeline; use load_model in Python."
+            f"{path} holds a {type(inner).__name__}, but this command needs a "
+            "VotedKernelClassifier, a VotedKernelRegressor or a pipeline that ends in one; use "
+            "load_model in Python."
         )
     return model
+
+
+def predicts_numbers(model: Any) -> bool:
+    """Whether a model, which may be a pipeline, is a regressor."""
+    return bool(is_regressor(classifier_of(model)))
 
 
 def classifier_of(model: Any) -> Any:
@@ -36,7 +43,7 @@ def features_for(model: Any, X: Any) -> Any:
 
 @contextmanager
 def rows_without_names() -> Iterator[None]:
-    """Do not warn that rows of numbers have no feature names: columns were matched before."""
+    """Do not warn that rows of numbers have no feature names: columns are already matched."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield

@@ -8,7 +8,7 @@ import click
 def check_output(path: Path) -> None:
     """Raise if no file can be written to this path."""
     if path.is_dir():
-        raise click.ClickException(f"{path} is a directory; give the path of a file.")
+        raise click.ClickException(f"{path} is a directory; use the path of a file.")
     if not path.parent.is_dir():
         raise click.ClickException(f"{path}: there is no folder {path.parent}; create it first.")
 
@@ -26,7 +26,7 @@ OTHER_KINDS = {
 
 
 def check_model_path(path: Path) -> None:
-    """Raise if no model can be written to this path, or if its extension says something else."""
+    """Raise if no model can be written to this path, or if its extension is another format's."""
     check_output(path)
     kind = OTHER_KINDS.get(path.suffix.lower())
     if kind is not None:

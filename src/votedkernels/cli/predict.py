@@ -1,4 +1,4 @@
-"""``votedkernels predict``: classify the rows of a table of any size, piece by piece."""
+"""``votedkernels predict``: classify the rows of a table of any size, chunk by chunk."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,15 @@ import click
 import numpy as np
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
+from votedkernels.cli.column_kinds import rows_for
 from votedkernels.cli.console import messages, printable, shortened
-from votedkernels.cli.models import classifier_of, load_classifier, rows_without_names
+from votedkernels.cli.models import (
+    classifier_of,
+    features_for,
+    load_vote,
+    predicts_numbers,
+    rows_without_names,
+)
 from votedkernels.cli.places import check_output
 from votedkernels.cli.progress import TerminalProgress
 from votedkernels.cli.results import open_results
@@ -45,24 +52,27 @@ from votedkernels.estimators._voting import classes_of
 @click.option(
     "--probabilities",
     is_flag=True,
-    help="Add a column with the probability of each class; a model with given penalties needs "
+    help="Add a column with the probability of each class; a model fitted with penalties needs "
     "--probabilities in 'fit'.",
 )
 @click.help_option("-h", "--help", help="Show this message and exit.")
 def predict(
     model: Path, data: Path, output: Path, keep: Sequence[str], probabilities: bool
 ) -> None:
-    """Classify each row of a table with a saved model.
+    """Predict the class, or the number, of each row of a table with a saved model.
 
     MODEL is a model file. DATA is a .csv or .parquet file, or - for CSV from standard input.
     Columns are matched by name; columns that the model does not use are ignored. The result has
     the --keep columns, then prediction, then decision (with more than two classes, one decision
-    column per class), then probability_CLASS for each class, if asked for.
+    column per class), then probability_CLASS for each class, if asked for. A regression model
+    adds only prediction or, for several quantiles, a column quantile_LEVEL for each.
     """
     file_kind(output)
     if output != STANDARD:
         check_output(output)
-    loaded = load_classifier(model)
+    loaded = load_vote(model)
+    if probabilities and predicts_numbers(loaded):
+        raise click.ClickException(f"{model}: a regression model has no probabilities.")
     if probabilities and not hasattr(loaded, "predict_proba"):
         raise click.ClickException(
             f"{model}: this model has no probabilities; fit it without penalties, or with "
@@ -73,18 +83,15 @@ def predict(
         columns = result_columns(loaded, keep, probabilities=probabilities)
         with open_results(output, columns) as results, row_progress() as progress:
             task = progress.add_task("rows", total=table.size)
-            for piece in table.pieces(features, keep):
-                decision = decide(loaded, piece, table)
-                values = [decision] if decision.ndim == 1 else list(decision.T)
-                if probabilities:
-                    values.extend(probabilities_of(loaded, np.array(values).T).T)
-                results.append([*piece.others, classes_of(decision, loaded.classes_), *values])
+            for piece in pieces_for(loaded, table, features, keep):
+                values = predicted_columns(loaded, piece, table, probabilities=probabilities)
+                results.append([*piece.others, *values])
                 progress.update(task, completed=table.position)
 
 
 @contextmanager
 def saying_what_is_kept(path: Path) -> Iterator[None]:
-    """After Ctrl-C, say what was kept."""
+    """After Ctrl-C, report what was kept."""
     try:
         yield
     except KeyboardInterrupt:
@@ -99,7 +106,7 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     check_names(table, keep)
     if not hasattr(model, "n_features_in_"):
         raise click.ClickException(
-            "the model takes strings, but this command reads numbers; use load_model in Python."
+            "the model expects strings, but this command reads numbers; use load_model in Python."
         )
     names = getattr(model, "feature_names_in_", None)
     if names is None:  # fitted on an array, in Python
@@ -120,13 +127,41 @@ def find_features(model: Any, table: Table, keep: Sequence[str]) -> list[str]:
     return features
 
 
+def predicted_columns(model: Any, piece: Piece, table: Table, *, probabilities: bool) -> list[Any]:
+    """Return the columns of the result that the model computes, for some rows."""
+    decision = decide(model, piece, table)
+    values = [decision] if decision.ndim == 1 else list(decision.T)
+    if predicts_numbers(model):
+        return values
+    if probabilities:
+        values.extend(probabilities_of(model, np.array(values).T).T)
+    return [classes_of(decision, model.classes_), *values]
+
+
+def pieces_for(
+    model: Any, table: Table, features: Sequence[str], others: Sequence[str]
+) -> Iterator[Piece]:
+    """Yield pieces of a table, whose numbers are a data frame if the model takes categories."""
+    if not hasattr(classifier_of(model), "table_"):
+        yield from table.pieces(features, others)
+        return
+    for piece in table.pieces((), [*others, *features]):
+        frame = rows_for(classifier_of(model), table, piece, features)
+        yield piece._replace(numbers=frame, others=piece.others[: len(others)])
+
+
 def result_columns(model: Any, keep: Sequence[str], *, probabilities: bool) -> list[str]:
     """Return the column names of the result."""
-    classes = model.classes_.tolist()
-    votes = ["decision"] if len(classes) == 2 else [f"decision_{label}" for label in classes]
-    columns = [*keep, "prediction", *votes]
-    if probabilities:
-        columns += [f"probability_{label}" for label in classes]
+    if predicts_numbers(model):
+        levels = quantiles_of(model)
+        numbers = ["prediction"] if levels is None else [f"quantile_{q:g}" for q in levels]
+        columns = [*keep, *numbers]
+    else:
+        classes = model.classes_.tolist()
+        votes = ["decision"] if len(classes) == 2 else [f"decision_{label}" for label in classes]
+        columns = [*keep, "prediction", *votes]
+        if probabilities:
+            columns += [f"probability_{label}" for label in classes]
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
         raise click.BadParameter(
@@ -135,11 +170,21 @@ def result_columns(model: Any, keep: Sequence[str], *, probabilities: bool) -> l
     return columns
 
 
+def quantiles_of(model: Any) -> Any:
+    """Return the levels of a regressor with several quantiles; None for other models."""
+    return getattr(classifier_of(model), "quantiles", None)
+
+
 def decide(model: Any, piece: Piece, table: Table) -> Any:
-    """Return the decision values; an overflow is reported as an error in the data."""
+    """Return decision values or predicted numbers; an overflow is an error in the data."""
     with rows_without_names():
         try:
-            return model.decision_function(piece.numbers)
+            if not predicts_numbers(model):
+                return model.decision_function(piece.numbers)
+            if quantiles_of(model) is None:
+                return model.predict(piece.numbers)
+            rows = features_for(model, piece.numbers)
+            return classifier_of(model).predict_quantiles(rows)
         except ValueError as error:
             where = f"{table.name}, {table.unit}s {piece.places[0]} to {piece.places[-1]}"
             raise click.ClickException(f"{where}: {error}") from error

@@ -1,4 +1,4 @@
-"""Results as CSV or Parquet, written piece by piece."""
+"""Results as CSV or Parquet, written chunk by chunk."""
 
 import csv
 import os
@@ -104,5 +104,5 @@ def _cells(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def as_text(text: str) -> str:
-    """Return a text that no spreadsheet runs as a formula, with an apostrophe if needed."""
+    """Return text that no spreadsheet runs as a formula, with an apostrophe if needed."""
     return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text

@@ -7,12 +7,19 @@ import click
 import numpy as np
 from rich import box
 from rich.table import Table as Printed
+from sklearn.metrics import mean_pinball_loss, r2_score
 
 from votedkernels.cli.console import messages, output, printable, table_of_facts
-from votedkernels.cli.models import load_classifier
-from votedkernels.cli.predict import decide, find_features, probabilities_of
+from votedkernels.cli.models import load_vote, predicts_numbers
+from votedkernels.cli.predict import (
+    decide,
+    find_features,
+    pieces_for,
+    probabilities_of,
+    quantiles_of,
+)
 from votedkernels.cli.tables import check_names, open_table
-from votedkernels.cli.training_table import as_integers, read_labels
+from votedkernels.cli.training_table import as_integers, read_labels, read_numbers
 from votedkernels.estimators._voting import classes_of
 from votedkernels.report.held_out import HeldOut
 
@@ -20,31 +27,54 @@ from votedkernels.report.held_out import HeldOut
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--target", required=True, metavar="COLUMN", help="Column of class labels.")
+@click.option(
+    "--target", required=True, metavar="COLUMN", help="Column of class labels, or of numbers."
+)
 @click.help_option("-h", "--help", help="Show this message and exit.")
 def score(model: Path, data: Path, target: str) -> None:
     """Compare the predictions of a saved model with the labels of a table.
 
     MODEL is a model file, DATA a .csv or .parquet file with the columns of the model and the
     target, or - for CSV from standard input. The command prints the error, a table of true and
-    predicted classes and, if the model has probabilities, their log loss and Brier score.
+    predicted classes and, if the model has probabilities, their log loss and Brier score. For a
+    regression model, it prints errors in the unit of the target; for several quantiles, the
+    pinball loss of each and how many targets are below it.
     """
-    loaded = load_classifier(model)
+    loaded = load_vote(model)
     with open_table(data) as table:
         check_names(table, [target])
         features = find_features(loaded, table, [target])
-        pieces = list(table.pieces(features, [target]))
+        pieces = list(pieces_for(loaded, table, features, [target]))
         votes = np.concatenate([decide(loaded, piece, table) for piece in pieces])
+    if predicts_numbers(loaded):
+        facts = score_numbers(loaded, votes, read_numbers(table, pieces, target))
+        output().print(table_of_facts(facts))
+        return
     labels = np.array(as_integers(read_labels(table, pieces, target)))
     outcome = compare(loaded, votes, labels)
     wrong = classes_of(votes, loaded.classes_).astype(str) != labels.astype(str)
-    facts = {"rows": len(labels), "error": f"{wrong.mean():.4f} ({wrong.sum()} rows)"}
+    facts = {"rows": str(len(labels)), "error": f"{wrong.mean():.4f} ({wrong.sum()} rows)"}
     if outcome is not None and outcome.probabilities is not None:
         facts["log loss"] = f"{outcome.log_loss():.4f}"
         facts["Brier score"] = f"{outcome.brier_score():.4f} (summed over classes)"
     output().print(table_of_facts(facts))
     if outcome is not None:
         output().print(describe_confusion(outcome))
+
+
+def score_numbers(model: Any, votes: Any, truth: Any) -> dict[str, str]:
+    """Return what to print about predicted numbers or quantiles."""
+    levels, facts = quantiles_of(model), {"rows": str(len(truth))}
+    if levels is None:
+        facts["mean absolute error"] = f"{np.abs(truth - votes).mean():.6g}"
+        facts["root mean square error"] = f"{np.sqrt(np.mean((truth - votes) ** 2)):.6g}"
+        if len(truth) > 1 and np.ptp(truth) > 0:
+            facts["R2"] = f"{r2_score(truth, votes):.4f}"
+        return facts
+    for level, values in zip(levels, votes.T, strict=True):
+        loss, below = mean_pinball_loss(truth, values, alpha=level), np.mean(truth <= values)
+        facts[f"quantile {level:g}"] = f"pinball loss {loss:.6g}, {below:.1%} of the targets below"
+    return facts
 
 
 def compare(model: Any, votes: Any, labels: Any) -> HeldOut | None:

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that ends in a blank, or an empty text if no known name is similar.
+    """Return a question followed by a space, or an empty string if no known name is similar.
 
     >>> did_you_mean("Ages", ["weight", "age"])
     "did you mean 'age'? "

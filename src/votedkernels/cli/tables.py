@@ -1,4 +1,4 @@
-"""Tables as CSV or Parquet, read piece by piece.
+"""Tables as CSV or Parquet, read in pieces.
 
 A CSV file is UTF-8 with a header, with or without byte order mark; a field in quotes may contain
 commas and line ends. A command asks for numeric columns and for other columns, by name. Errors are
@@ -32,7 +32,7 @@ BLOCK = 1024
 """Models decide on this many rows at once: in whole blocks, results agree to the last bit."""
 MAX_LINE = 2**24
 PEEKED = 8192
-"""How much of a file is looked at to find what separates its fields."""
+"""How much of a file is examined to find what separates its fields."""
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 QUOTED = re.compile(r'"[^"]*"')
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -64,7 +64,7 @@ def open_table(path: Path) -> Iterator["Table"]:
         yield CsvTable("standard input", sys.stdin.buffer, None)
         return
     if path.is_dir():
-        raise click.ClickException(f"{path} is a directory; give the path of a table.")
+        raise click.ClickException(f"{path} is a directory; use the path of a table.")
     kind = file_kind(path)
     with open(path, "rb") as file:
         if kind == "parquet":
@@ -213,7 +213,7 @@ class CsvTable:
         pick = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
         try:
             numbers = np.array([list(map(float, pick(row))) for row in rows]).reshape(shape)
-            # float() takes "1_000", "nan" and "inf" too.
+            # float() accepts "1_000", "nan" and "inf" too.
             is_fine = bool(np.isfinite(numbers).all()) and not self._has_underscore
         except ValueError:
             is_fine = False
@@ -350,7 +350,7 @@ def not_a_number(field: str, column: str, way_out: str) -> str:
 
 
 def find_delimiter(file: IO[bytes]) -> str:
-    """Return what separates the names in the header: a comma or, without one, another sign."""
+    """Return what separates the names in the header: a comma or, if it has none, another sign."""
     peek = getattr(file, "peek", None)
     if peek is None:
         return ","

@@ -1,5 +1,6 @@
-"""Tables with labels: the features and classes of the rows that ``fit`` and ``score`` read."""
+"""Tables with labels or numbers: what ``fit`` and ``score`` read."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from votedkernels.cli.column_kinds import Overruled, are_numbers, read_frame, show_kinds
 from votedkernels.cli.console import messages, printable
 from votedkernels.cli.tables import Piece, Table, check_names, missing, open_table
 from votedkernels.datasets import DataFileError
@@ -15,33 +17,60 @@ Label = str | int | float
 MANY = 20
 """Up to this many distinct values are treated as classes, even in a small table."""
 MAX_LABEL = 1000
-"""The longest label in characters: NumPy gives each row as much memory as the longest takes."""
-WAY_OUT = "leave the column out with --drop {column}, or turn it into numbers first"
+"""The longest label in characters: NumPy stores every label at the length of the longest."""
+WAY_OUT = (
+    "leave the column out with --drop {column}, or use --categorical {column} if its values are "
+    "categories"
+)
 """What to do about a column that is not numeric."""
 NAMES_OF_IDS = re.compile(r"(.*[ _.-])?(id|uuid|guid|index|key|row|unnamed: 0)", re.IGNORECASE)
 
 
 def read_training(
-    path: Path, target: str, drop: Sequence[str], *, folds: int
+    path: Path,
+    target: str,
+    drop: Sequence[str],
+    kinds: Overruled,
+    *,
+    folds: int,
+    numeric: bool = False,
 ) -> tuple[list[str], Any, Any]:
-    """Return the names of the features, the features and the labels."""
+    """Return the names of the features, the features and the labels, or numbers if ``numeric``.
+
+    The features are an array if all are numbers without gaps, otherwise a data frame.
+    """
     with open_table(path) as table:
         table.way_out = WAY_OUT
-        check_names(table, [target, *drop])
+        check_names(table, [target, *drop, *kinds.categorical, *kinds.numeric])
         names = [name for name in table.columns if name != target and name not in drop]
         if not names:
             raise DataFileError(f"{table.name}: there is no column left to learn from.")
-        pieces = list(table.pieces(names, [target]))
-    y = np.array(as_integers(read_labels(table, pieces, target)))
-    check_classes(table, target, y, folds)
-    X = np.concatenate([piece.numbers for piece in pieces])
-    note_ids(names, X)
-    return names, X, y
+        pieces = list(table.pieces((), [target, *names]))
+    features = [piece._replace(others=piece.others[1:]) for piece in pieces]
+    frame = read_frame(table, features, names, kinds)
+    if numeric:
+        y = read_numbers(table, pieces, target)
+        if len(y) < folds:
+            raise DataFileError(
+                f"{table.name}: {len(y)} rows are too few for {folds} folds; use --no-cv, or add "
+                "rows."
+            )
+    else:
+        y = np.array(as_integers(read_labels(table, pieces, target)))
+        check_classes(table, target, y, folds)
+    note_ids(frame)
+    if are_numbers(frame):
+        return names, frame.to_numpy(np.float64), y
+    show_kinds(frame)
+    return names, frame, y
 
 
-def note_ids(names: Sequence[str], X: Any) -> None:
-    """Tell the user about columns that look like the numbers of the rows."""
-    for name, column in zip(names, X.T, strict=True):
+def note_ids(frame: Any) -> None:
+    """Tell the user about columns that look like row numbers."""
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "iuf" or frame[name].isna().any():
+            continue
+        column = frame[name].to_numpy(np.float64)
         if len(column) > 2 and looks_like_id(name, column):
             messages().print(
                 f"note: column {printable(name)} looks like an ID, because all its values differ; "
@@ -51,7 +80,7 @@ def note_ids(names: Sequence[str], X: Any) -> None:
 
 
 def looks_like_id(name: str, column: Any) -> bool:
-    """Whether a column holds different integers that count the rows, or has the name of an ID."""
+    """Whether a column contains distinct integers that number the rows, or is named like an ID."""
     if (column != np.round(column)).any() or len(np.unique(column)) < len(column):
         return False
     counts = bool(np.ptp(column) == len(column) - 1)
@@ -78,13 +107,33 @@ def read_labels(table: Table, pieces: Sequence[Piece], target: str) -> list[Labe
     return labels
 
 
+def read_numbers(table: Table, pieces: Sequence[Piece], target: str) -> Any:
+    """Return the targets of regression; raise if one is missing or not a finite number."""
+    numbers = []
+    for piece in pieces:
+        for place, value in zip(piece.places, _listed(piece.others[0]), strict=True):
+            if value is None or str(value).strip() in ("", "nan"):
+                raise DataFileError(f"{table.name}, {table.unit} {place}: {missing(target, '')}")
+            try:
+                numbers.append(float(value))
+            except (TypeError, ValueError):
+                numbers.append(math.nan)
+            if not math.isfinite(numbers[-1]):
+                raise DataFileError(
+                    f"{table.name}, {table.unit} {place}: {target} is {str(value)[:80]!r}, which "
+                    "is not a finite number; use another --target, or --task classification."
+                )
+    return np.array(numbers)
+
+
 def check_classes(table: Table, target: str, y: Any, folds: int) -> None:
     """Raise if the labels cannot be classes, or if a class has too few rows for the folds."""
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) > max(MANY, len(y) // 2):
         raise DataFileError(
             f"{table.name}: column {target} has {len(classes)} distinct values in {len(y)} rows, "
-            "too many for class labels; use another column as --target."
+            "too many for class labels; use another column as --target, or predict numbers with "
+            "--task regression."
         )
     if len(classes) < 2:
         raise DataFileError(

@@ -10,9 +10,9 @@ K_k(x, x) over all rows and centres x:
     stable-rank kappa_k^2 sqrt(s_k^power / m), s_k the stable rank, see `stable_rank`   any kernel
     massart     max_c sqrt(sum_i s_i K_k(x_i, c)^2) sqrt(2 log(2 n_centers)) / m    any kernel
 
-Rules about single features (`kernels.coded`) have a growth function, whatever the sample. With
-trace, dimension and local, their complexity is Massart's bound for that many columns,
-sqrt(2 log(growth) / m); with stable-rank, 2 log(growth) takes the place of s_k.
+Rules about single features (`kernels.coded`) have a growth function that holds for every sample.
+With trace, dimension and local, their complexity is Massart's bound for that many columns, sqrt(2
+log(growth) / m); with stable-rank, 2 log(growth) takes the place of s_k.
 
 Trace is the paper's Lemma 1 (see also [1]_). Dimension is its Lemma 2 without the factor
 12 sqrt(pi / m), as in the paper's experiments. Local is the local Rademacher complexity [2]_.

@@ -13,7 +13,7 @@ from ..kernels.base import FloatArray, KernelFamily, in_moderate_units
 from ..kernels.coded import CodedFamily
 from ..kernels.columns import Columns
 
-#: The measures by the names that users give; the package fills it.
+#: The measures by the names that users type; the package fills it.
 MEASURES: dict[str, type[ComplexityMeasure]] = {}
 
 
@@ -40,7 +40,7 @@ class ComplexityMeasure(BaseEstimator):
     def measure_family(
         self, columns: Columns, f: int, sample_weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return r_k and the standard errors; rules get the bound of their growth function."""
+        """Return r_k and the standard errors; rules get the bound from their growth function."""
         family = columns.families[f]
         if self.measures_rules or not isinstance(family, CodedFamily):
             return self.measure_with_errors(columns, f, sample_weight)
@@ -55,7 +55,7 @@ class ComplexityMeasure(BaseEstimator):
     def memory_needed(self, family: KernelFamily, n_rows: int, memory: int) -> int:
         """Return the bytes needed to measure a family, in addition to blocks of kernel values.
 
-        ``memory`` bytes are available. The fit is refused if more are needed.
+        ``memory`` bytes are available. If more are needed, the fit raises an error.
         """
         del family, n_rows, memory
         return 0
@@ -147,7 +147,7 @@ def measure_with_errors(
 
 
 def memory_needed(spec: object, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
-    """Return the bytes needed to measure, if ``memory`` are available; see `ComplexityMeasure`."""
+    """Return the bytes needed to measure, if ``memory`` bytes are available."""
     if are_numbers(spec):
         return 0
     measures = measures_by_family(spec, len(families))
@@ -199,7 +199,7 @@ def _given_complexities(spec: object, columns: Columns) -> FloatArray:
     if values.shape != (columns.n_kernels,):
         raise ValueError(
             f"complexity has shape {values.shape}, but there are {columns.n_kernels} kernels "
-            f"({columns.names[0]} ... {columns.names[-1]}); give one number per kernel."
+            f"({columns.names[0]} ... {columns.names[-1]}); pass one number per kernel."
         )
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError("complexity must hold finite numbers >= 0.")

@@ -1,4 +1,4 @@
-"""Complexities in closed form: trace, dimension, Massart's lemma. See the package for formulas."""
+"""Complexities in closed form: trace, dimension, Massart's lemma. The package has the formulas."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ For a positive definite kernel whose matrix on n rows has the eigenvalues mu_j, 
 
     s_k = (sum_j mu_j)^2 / sum_j mu_j^2          (between 1 and n)
 
-It is near 1 for a nearly constant kernel, and near n for a kernel that distinguishes all rows. It
-needs no eigenvalues: the sums are the trace and the sum of the squared entries of the matrix. The
-complexity is
+It is close to 1 for a nearly constant kernel, and close to n for a kernel that distinguishes all
+rows. Eigenvalues are not needed: the sums are the trace and the sum of the squared entries of the
+matrix. The complexity is
 
     r_k = kappa_k^2 sqrt(s_k^power / m)
 
@@ -16,12 +16,12 @@ dimension of feature space. A larger power makes rich kernels more expensive and
 from memorising; the default search of `VotedKernelClassifierCV` uses power 2. If the kernel is not
 positive definite, the singular values sigma_j of its matrix A replace mu_j, and kappa_k^2 is the
 largest diagonal entry of (A^T A)^(1/2). For positive definite kernels, both definitions agree. If
-you give both a function and centres, which may be other objects than the rows, A is the matrix of
-rows and centres, and kappa_k^2 is its largest absolute value.
+you pass both a function and centres, which may be objects of another kind than the rows, A is the
+matrix of rows and centres, and kappa_k^2 is its largest absolute value.
 
 The rank is measured on ``n_rows`` rows. For a table, the draw depends only on the content of the
-rows. Strings are in alphabetical order, matrices and other objects in the order given; of these,
-rows at equal distances are taken. Their number is part of the definition, since s_k <= n_rows.
+rows. Strings are sorted alphabetically, matrices and other objects keep their order, and evenly
+spaced rows are chosen. Their number is part of the definition, since s_k <= n_rows.
 """
 
 from __future__ import annotations

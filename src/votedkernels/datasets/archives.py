@@ -1,7 +1,7 @@
 """Read one file of a downloaded archive, in memory and with limits on its size.
 
 Nothing is unpacked to disk, so no member can be written to an unexpected place. Archives with links
-or with members outside their folder are refused all the same, because no honest archive has them.
+or with members outside their folder are refused anyway, because no honest archive has them.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Displays as in scikit-learn: the constructor takes data, ``plot`` draws them.
+"""Displays as in scikit-learn: the constructor accepts data, and ``plot`` draws them.
 
 There is one display per file. They share `figure`, `grids`, `levels`, `kernel_names` and `models`.
 matplotlib is imported only when something is drawn.

@@ -35,7 +35,7 @@ SMALLEST_GAP = float(np.finfo(np.float64).eps)
 class ConvergenceDisplay:
     """Objective, dual bound and gap of solvers over time.
 
-    Create it with `from_estimator`; the constructor takes data that are already recorded. A curve
+    Create it with `from_estimator`; the constructor accepts data that are already recorded. A curve
     is a staircase, because nothing better is known between two rounds. Its last point is the
     certificate of the model, marked by a full symbol if the gap is within ``tol``, and by an open
     one if the solver stopped earlier.

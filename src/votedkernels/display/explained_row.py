@@ -27,7 +27,7 @@ class ExplanationDisplay:
     names : list of str
         What each bar stands for.
     amounts : array of shape (n_bars,)
-        What each adds to the vote for the class.
+        What each bar adds to the vote for the class.
     label : a class, default=None
         The class, for the title.
 

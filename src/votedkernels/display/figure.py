@@ -73,7 +73,7 @@ def tidy(ax: Any, axis: str = "both") -> None:
 
 
 def add_title(ax: Any, text: str) -> None:
-    """Give axes a title, unless they have one."""
+    """Add a title to axes, unless they have one."""
     if not ax.get_title():
         ax.set_title(text)
 
@@ -93,7 +93,7 @@ def mark_level(ax: Any, value: float, text: str) -> None:
 
 
 def draw_staircase(ax: Any, x: FloatArray, y: FloatArray, style: dict[str, Any]) -> list[Any]:
-    """Draw values that hold until the next one.
+    """Draw a step curve: each value holds until the next one.
 
     The corners are points of the curve, so that matplotlib keeps legends away from them.
     """

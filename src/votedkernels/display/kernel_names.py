@@ -1,4 +1,4 @@
-"""Kernel names on an axis: in the order of their numbers, without what they all share."""
+"""Kernel names on an axis: sorted by their numbers, without the parts that all names share."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ..kernels.base import FloatArray, IntArray
 from .grids import check_quantity, rows_of_alternative
 from .kernel_names import by_numbers
 
-#: Scorers whose score is the share of right decisions.
+#: Scorers whose score is the share of correct decisions.
 ACCURACIES = (None, "accuracy")
 
 
@@ -48,7 +48,7 @@ def went_down_a_path(search: Any) -> bool:
     if not search.cv_results_:
         raise ValueError(
             "this search completed no level, because time ran out or no kernel got a weight, so "
-            "there is nothing to draw; give a larger time_limit."
+            "there is nothing to draw; use a larger time_limit."
         )
     return "param_level" in search.cv_results_
 
@@ -56,8 +56,8 @@ def went_down_a_path(search: Any) -> bool:
 def tabulate_levels(search: Any, quantity: str, alternative: Mapping[str, Any]) -> LevelTable:
     """Return one column of ``cv_results_`` by kernel and level.
 
-    Of several relaxations, the one that the search found best counts. ``alternative`` is as for
-    `tabulate_search`.
+    If there are several relaxations, the best one according to the search counts. ``alternative``
+    is as for `tabulate_search`.
     """
     results = search.cv_results_
     check_quantity(results, quantity)

@@ -11,7 +11,7 @@ from ..estimators._fitted_attributes import has_vote
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
 
-#: What a pipeline takes for a step that does nothing.
+#: What a pipeline accepts as a step that does nothing.
 NO_STEPS = (None, "passthrough")
 
 
@@ -23,7 +23,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def first_step(estimator: Any) -> Any:
-    """Return the first step of a pipeline that does anything, which knows the columns of X."""
+    """Return the first step of a pipeline that does something; it knows the columns of X."""
     while isinstance(estimator, Pipeline):
         estimator = next(step for _, step in estimator.steps if step not in NO_STEPS)
     return estimator

@@ -54,9 +54,9 @@ class PenaltyGridDisplay:
     best mean score, that cell has a dashed frame: the default search does not choose by the score
     alone, nor does ``prefer="sparse"``.
 
-    A few outliers do not take up the range of colours. It ends at the outermost values within 1.5
-    interquartile ranges of the quartiles. Where values lie beyond, the colour bar ends in an arrow,
-    and its label says how far they reach.
+    A few outliers do not use up the range of colours, which ends at the outermost values within 1.5
+    interquartile ranges of the quartiles. If values lie outside it, the colour bar ends in an
+    arrow, and its label says how far they reach.
 
     Parameters
     ----------
@@ -256,12 +256,12 @@ class PenaltyGridDisplay:
             counts = [short_number(count) for count in self.n_support]
             return Axes(names, counts, label, "level: number of support vectors, mean over folds")
         raise ValueError(
-            "the axes have no values; give complexity_penalties and l1_penalties, or kernel_names "
+            "the axes have no values; pass complexity_penalties and l1_penalties, or kernel_names "
             "and n_support."
         )
 
     def _draw_colorbar(self, ax: Any, values: FloatArray) -> Any:
-        """Add a colour bar that shows where values lie beyond the colours."""
+        """Add a colour bar that shows if values lie outside the range of colours."""
         norm, known = self.im_.norm, values[~np.isnan(values)]
         below, above = bool((known < norm.vmin).any()), bool((known > norm.vmax).any())
         extend = {(True, True): "both", (True, False): "min", (False, True): "max"}
@@ -333,7 +333,7 @@ class PenaltyGridDisplay:
 
 
 def ends_of_colours(values: FloatArray) -> tuple[float | None, float | None]:
-    """Return the outermost values that are not outliers, as the whiskers of a box plot.
+    """Return the outermost values that are not outliers, like the whiskers of a box plot.
 
     >>> ends_of_colours(np.array([0.1, 0.90, 0.91, 0.92, 0.93]))
     (0.9, 0.93)
@@ -343,7 +343,7 @@ def ends_of_colours(values: FloatArray) -> tuple[float | None, float | None]:
         return None, None
     low, high = np.quantile(known, (0.25, 0.75))
     room = FENCE * (high - low)
-    if room == 0:  # most values are equal, and the others are what there is to see
+    if room == 0:  # most values are equal, so only the others can be seen
         return float(known.min()), float(known.max())
     inside = known[(known >= low - room) & (known <= high + room)]
     return float(inside.min()), float(inside.max())

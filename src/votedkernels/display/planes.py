@@ -15,7 +15,7 @@ from .models import transform
 
 
 def require_plane(first: Any, model: Any, caller: str) -> None:
-    """Raise unless the rows that the first step of an estimator takes are points in the plane."""
+    """Raise unless the first step of an estimator expects rows that are points in the plane."""
     if are_precomputed(model.kernels_) or not hasattr(first, "n_features_in_"):
         raise ValueError(
             f"{caller} draws models with two features, but the rows of this one are objects, or "
@@ -30,7 +30,7 @@ def require_plane(first: Any, model: Any, caller: str) -> None:
 
 
 def check_rows(X: Any, y: Any, classes: list[Any]) -> tuple[FloatArray | None, IntArray | None]:
-    """Return the rows and the indices of their classes, each None if it is not given."""
+    """Return the rows and the indices of their classes; each is None if it was not passed."""
     if X is None:
         if y is not None:
             raise ValueError("y was passed without X; pass both, or neither.")
@@ -65,8 +65,8 @@ def in_units_of_input(
 ) -> FloatArray:
     """Return the voting points of the last step of a pipeline as rows of its input.
 
-    Given rows are preferred, because ``inverse_transform`` need not be exact. Without earlier
-    steps, the points are rows already.
+    If rows are passed, they are preferred, because ``inverse_transform`` need not be exact. Without
+    earlier steps, the points are rows already.
     """
     if not steps:
         return voters

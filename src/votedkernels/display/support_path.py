@@ -27,7 +27,7 @@ COUNT_LABEL = "number of support vectors, mean over folds"
 LOGARITHMIC_FROM = 5.0
 #: The bright end of the colour map is left out, because it is hard to see on white.
 BRIGHTEST = 0.85
-#: With more curves, the legend goes beside the axes.
+#: With more curves, the legend goes next to the axes.
 MOST_IN_LEGEND = 5
 CHOSEN_STYLE = {
     "linestyle": "none",
@@ -230,7 +230,7 @@ class SupportPathDisplay:
             )
         if self.values is None and (self.complexity_penalties is None or self.l1_penalties is None):
             raise ValueError(
-                "n_support has nothing to be drawn against; give complexity_penalties and "
+                "n_support has nothing to be drawn against; pass complexity_penalties and "
                 "l1_penalties, or values."
             )
         ax = axes_for(ax, f"{type(self).__name__}.plot")
@@ -270,7 +270,7 @@ class SupportPathDisplay:
     def _draw_errors(self, ax: Any, line_kw: dict[str, Any]) -> None:
         """Draw the error of each level against its number of support vectors."""
         counts, errors = np.asarray(self.n_support), np.asarray(self.values)
-        order = np.argsort(counts, kind="stable")  # folds that lose centres can turn the order
+        order = np.argsort(counts, kind="stable")  # folds that lose centres can reverse the order
         style = {
             "color": COLOURS[0],
             "marker": MARKERS[0],
@@ -333,7 +333,7 @@ def set_penalty_scale(ax: Any, penalties: FloatArray) -> None:
 
 
 def add_legend(ax: Any, title: str) -> None:
-    """Add a legend, beside the axes if it is too long to go inside."""
+    """Add a legend, next to the axes if it is too long to fit inside."""
     handles, labels = ax.get_legend_handles_labels()
     beside = {} if len(labels) <= MOST_IN_LEGEND else {
         "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False,

@@ -138,8 +138,8 @@ class VotingBoundaryDisplay:
         ----------
         estimator : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
             A fitted model with two features, or a pipeline with two features that ends in one. A
-            pipeline is drawn in the units of its input. Its voting points are rows of X if X are
-            the rows of fit, and otherwise found by ``inverse_transform``.
+            pipeline is drawn in the units of its input. Its voting points are rows of X if X holds
+            the rows of fit; otherwise they are found by ``inverse_transform``.
         X : array-like of shape (n_samples, 2), default=None
             Rows to draw in addition to the voting points. The axes include them.
         y : array-like of shape (n_samples,), default=None
@@ -147,7 +147,7 @@ class VotingBoundaryDisplay:
         grid_resolution : int, default=200
             Number of grid points in each direction.
         margin : float, default=0.1
-            Space around the points, as a share of their extent.
+            Space around the points, as a fraction of their extent.
         ax, voter_kw, row_kw : as for `plot`
 
         Returns

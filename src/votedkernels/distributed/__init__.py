@@ -24,6 +24,6 @@ def refuse_dask(X: object, name: str) -> None:
     """Raise for Dask collections, instead of silently fetching all rows into this process."""
     if is_dask(X):
         raise TypeError(
-            f"{name} does not take Dask arrays; collect the rows with X.compute(), and distribute "
-            "the fits among workers with joblib.parallel_config('dask')."
+            f"{name} does not accept Dask arrays; collect the rows with X.compute(), and "
+            "distribute the fits among workers with joblib.parallel_config('dask')."
         )

@@ -209,7 +209,7 @@ class DaskColumns(Columns):
         return parts
 
     def _send_active(self, v: FloatArray) -> list[tuple[IntArray, FloatArray | Future[FloatArray]]]:
-        """Return blocks of rows on the workers that together hold all active samples."""
+        """Return blocks of rows on the workers that together contain all active samples."""
         active = np.flatnonzero(v)
         self._sent[:] = [sent for sent in self._sent if not is_lost(sent[1])]
         there = np.zeros(self.n_rows, bool)

@@ -19,7 +19,7 @@ def check_array(X: Any) -> Array:
     """Check a Dask array; return it in chunks of whole rows, of known lengths."""
     if not hasattr(X, "chunks"):
         raise TypeError(
-            f"X is a {type(X).__module__}.{type(X).__qualname__}, but fit takes Dask arrays; pass "
+            f"X is a {type(X).__module__}.{type(X).__qualname__}, but fit needs Dask arrays; pass "
             "X.to_dask_array(lengths=True)."
         )
     if X.ndim != 2:

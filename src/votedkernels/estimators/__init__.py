@@ -1,4 +1,4 @@
-"""The estimators, with scikit-learn's interface, and the functions beside them."""
+"""The estimators, with scikit-learn's interface, and related functions."""
 
 from .bound_choice import choose_by_bound
 from .classifier import VotedKernelClassifier

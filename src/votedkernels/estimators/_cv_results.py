@@ -19,7 +19,7 @@ def tabulate_candidates(
     """Return the table of scores in the form that `GridSearchCV` uses.
 
     ``points`` holds the parameters of the candidates, alternative by alternative and, within each,
-    pair by pair of penalties. ``folds`` is grouped by alternative, too.
+    pair by pair of penalties. ``folds`` is also grouped by alternative.
     """
 
     def collect(name: str) -> Any:

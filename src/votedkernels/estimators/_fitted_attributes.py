@@ -42,6 +42,12 @@ TARGET_NUMBERS = ("target_scale_", "epsilon_")
 PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
 PROBABILITY_SCALE = "probability_scale_"
 TOTALS = ("objective_", "dual_bound_", "dual_gap_")
+#: What the summary says about the training rows. Older files do not have these.
+N_SAMPLES = "n_samples_fit_"
+TRAINING_ERROR = "training_error_"
+#: What the summary says about the search by which a model was chosen; only models from files have
+#: this, as they have no ``cv_results_``.
+CROSS_VALIDATION = "cross_validation_"
 
 #: The parameters that can limit a fit, by the stop reason they cause.
 LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter", "memory-limit": "memory_limit"}
@@ -73,6 +79,7 @@ def describe_solutions(
         empty = np.array([len(vote.kernels) == 0 for vote in terms])
         intercepts = published_constants(problems, intercepts, empty)
     vote = published_vote(training, terms, intercepts)
+    error = training.error(training.decisions(terms, intercepts))
     certificates = (
         training.unit * np.array([s.objective for s in solutions]),
         training.unit * np.array([s.dual_bound for s in solutions]),
@@ -81,6 +88,7 @@ def describe_solutions(
     reasons = [s.stop_reason for s in solutions if s.stop_reason != "optimal"]
     return {
         **describe_certified(training, problems[0].penalties, vote, certificates),
+        TRAINING_ERROR: error,
         "n_iter_": int(sum(s.n_iter for s in solutions)),
         "stop_reason_": reasons[0] if reasons else "optimal",
     }
@@ -101,10 +109,23 @@ def describe_certified(
     )
     return {
         **describe_targets(training, certificates),
+        N_SAMPLES: training.n_samples,
         "kernel_names_": training.columns.names,
         **attributes_of(vote),
         **dict(zip(PER_KERNEL, per_kernel, strict=True)),
         **{name: float(c.sum()) for name, c in zip(TOTALS, certificates, strict=True)},
+    }
+
+
+def describe_reweighted(
+    training: Training, terms: Sequence[HasTerms], intercepts: FloatArray
+) -> dict[str, Any]:
+    """Return the attributes that change if other weights take the place of those of the l1 vote."""
+    vote = published_vote(training, terms, intercepts)
+    return {
+        **attributes_of(vote),
+        "kernel_mass_": vote.kernel_mass,
+        TRAINING_ERROR: training.error(training.decisions(terms, intercepts)),
     }
 
 
@@ -129,7 +150,7 @@ def describe_targets(training: Training, certificates: tuple[FloatArray, ...]) -
 def on_common_widths(
     training: Training, problems: list[Problem], solutions: list[Solution]
 ) -> tuple[Training, list[Problem], list[Solution]]:
-    """Return the same over the widths of the continuous family that have a weight in any solution.
+    """Return the arguments restricted to the widths (of a continuous family) that have a weight.
 
     Without a continuous family, everything is returned unchanged.
     """
@@ -176,7 +197,7 @@ def widths_of_terms(solution: Solution, first: int) -> FloatArray:
 def published_constants(
     problems: list[Problem], intercepts: FloatArray, empty: NDArray[np.bool_]
 ) -> FloatArray:
-    """Return the constants of votes; those of votes without terms predict the heaviest class.
+    """Return the constants of votes; without terms, the constants predict the heaviest class.
 
     ``empty`` says which votes have no terms. The last axis of ``intercepts`` and ``empty`` is that
     of the one-vs-rest problems. If no intercept is fitted, an empty vote gets the difference of its
@@ -203,7 +224,7 @@ def check_limits(estimator: Any, solutions: list[Solution]) -> None:
             parameter = LIMITS[solution.stop_reason]
             raise FitLimitError(
                 f"{parameter}={getattr(estimator, parameter)!r} ended the fit before any kernel "
-                f"got a weight; give a larger {parameter}, fewer centers, or fewer kernels."
+                f"got a weight; use a larger {parameter}, fewer centers, or fewer kernels."
             )
 
 
@@ -233,7 +254,7 @@ def warn_user(problems: list[Problem], solutions: list[Solution], tol: float) ->
                 "solver='coordinate-descent' or 'column-generation'."
             )
         elif reason in ("time-limit", "max-iter", "memory-limit"):
-            message += f" Give a larger {reason.replace('-', '_')}, or a larger tol."
+            message += f" Use a larger {reason.replace('-', '_')}, or a larger tol."
         warnings.warn(message, ConvergenceWarning, stacklevel=user_stacklevel())
     if not penalties.any():
         warnings.warn(

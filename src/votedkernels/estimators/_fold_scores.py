@@ -18,7 +18,7 @@ from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
 from ..solvers.grid import walk_outwards
-from ._progress import GridWatch
+from ._ongoing_fit import GridWatch
 from ._voting import classes_of
 from .path import as_path, solve_grids, vote_of_path
 
@@ -83,7 +83,7 @@ class GridPoint(ClassifierMixin, BaseEstimator):
         return True
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the votes on the validation rows, whatever X is."""
+        """Return the votes on the validation rows; X is ignored."""
         del X
         return self.decision
 

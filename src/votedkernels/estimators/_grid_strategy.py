@@ -25,9 +25,8 @@ from ..solvers.grid import walk_outwards
 from ._cv_results import best_candidate, tabulate_candidates
 from ._fitted_attributes import PROBABILITY_SCALE
 from ._fold_scores import FoldResult, Schedule, score_fold
-from ._ongoing_fit import FitAttempt, fitted_attributes
+from ._ongoing_fit import FitAttempt, FitProgress, GridWatch, fitted_attributes, score_name
 from ._probabilities import fit_scale, votes_for_all
-from ._progress import FitProgress, GridWatch, score_name
 from ._search_data import Alternative, SearchData
 from .classifier import VotedKernelClassifier
 
@@ -58,6 +57,8 @@ class GridStrategy:
         self.n_splits = len(data.splits)
         self.n_folds = len(alternatives) * self.n_splits
         self.schedule: Schedule | None = None
+        #: The best score and the time left after the last fold.
+        self._outlook = ""
         if self.time_limit is not None:
             n_workers = effective_n_jobs(search.n_jobs)
             self.schedule = Schedule(started, self.time_limit, self.n_folds, n_workers)
@@ -86,7 +87,9 @@ class GridStrategy:
             folds.append(fold)
             progress.end_problem()
             if progress.display is not None:
-                progress.display.step(self._describe(folds, progress.display.seconds))
+                self._outlook = self._describe(folds, progress.display.seconds)
+                step = f"fold {len(folds)} of {self.n_folds} done"
+                progress.display.step(step + self._outlook)
         if progress.display is not None:
             progress.display.detail("fitting the chosen model on all rows")
         return folds
@@ -97,11 +100,12 @@ class GridStrategy:
             return None
         n_classes = len(self.data.classes)
         n_points = math.prod(map(len, self.grid)) * (1 if n_classes == 2 else n_classes)
-        return GridWatch(progress.display, n_points, f"fold {number + 1} of {self.n_folds}, ")
+        where = f"fold {number + 1} of {self.n_folds}, "
+        return GridWatch(progress.display, n_points, where, lambda: self._outlook)
 
     def _describe(self, folds: list[FoldResult], seconds: float) -> str:
-        """Return how far the search is: folds, the best mean score so far, the time left."""
-        text = f"fold {len(folds)} of {self.n_folds} done"
+        """Return the best mean score so far and the time left, to follow on something else."""
+        text = ""
         first = (len(folds) - 1) // self.n_splits * self.n_splits
         means = np.mean([fold.scores for fold in folds[first:]], axis=0)
         if np.isfinite(means).any():
@@ -150,14 +154,14 @@ class GridStrategy:
         if not self.search.refit:
             raise FitLimitError(
                 f"time_limit={self.time_limit!r} ended the search before any pair of penalties "
-                "was solved in all folds; give a larger time_limit."
+                "was solved in all folds; use a larger time_limit."
             )
         usual = walk_outwards(*self.grid)[0]
         n_lambdas, n_betas = (
             len(np.unique(results[f"param_{name}"]))
             for name in ("complexity_penalty", "l1_penalty")
         )
-        # Each alternative has this pair; take the one that was solved in the most folds.
+        # Each alternative has this pair; choose the one that was solved in the most folds.
         places = np.arange(len(results["params"])).reshape(-1, n_lambdas, n_betas)[:, *usual]
         index = int(places[results["n_solved_splits"][places].argmax()])
         params = results["params"][index]
@@ -216,7 +220,7 @@ class GridStrategy:
                 raise
             raise FitLimitError(
                 f"time_limit={self.time_limit!r} left no time to fit a model with the chosen "
-                "penalties; give a larger time_limit."
+                "penalties; use a larger time_limit."
             ) from error
         attempt.publish(fitted_attributes(model))
 

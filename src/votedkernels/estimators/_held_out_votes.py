@@ -1,7 +1,8 @@
 """``probability=True`` of a fit: votes on held-out rows, to which probabilities are fitted.
 
-The folds depend only on the content of the rows, and identical rows are in the same fold. So
-neither the order of the rows nor a weight in place of repeated rows changes the probabilities.
+The folds depend only on the content of the rows, and identical rows are in the same fold. So the
+probabilities do not depend on the order of the rows, and a weight has the same effect as repeated
+rows.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
 from .._system.budget import Budget
 from ..exceptions import FitLimitError
 from ..kernels import continuous_family
 from ..kernels.base import IntArray
+from ..kernels.families import is_for_tables
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows, validate_weights
 from ._probabilities import fit_scale
@@ -69,7 +72,7 @@ def scale_of_classifier(
     known = np.isfinite(decisions).all(axis=1)
     if not known.any():
         raise FitLimitError(
-            f"time_limit={estimator.time_limit!r} left no time for probabilities; give a larger "
+            f"time_limit={estimator.time_limit!r} left no time for probabilities; use a larger "
             "time_limit, or use probability=False."
         )
     return fit_scale(decisions[known], codes[known], training.w[known], training.m)
@@ -87,6 +90,8 @@ def model_of_fold(estimator: Any, training: Training, budget: Budget) -> Any:
     }
     if continuous_family(training.columns.families) is None and training.allowed is None:
         changes["complexity"] = training.complexities
+    if is_for_tables(estimator.kernels):
+        changes["kernels"] = [clone(family) for family in training.columns.families]
     if estimator.time_limit is not None:
         changes["time_limit"] = budget.time_limit
     return type(estimator)(**estimator.get_params(deep=False) | changes)
@@ -104,7 +109,7 @@ def assign_folds(codes: IntArray) -> IntArray:
         folds[codes == code] = np.arange(counts[code]) % n_folds
     if folds.max() < 0:
         raise ValueError(
-            "probability=True holds out rows of each class, but each has a single one; add rows, "
-            "or use probability=False."
+            "probability=True holds out rows of each class, but each class has only one row; "
+            "add rows, or use probability=False."
         )
     return folds

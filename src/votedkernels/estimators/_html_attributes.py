@@ -1,4 +1,4 @@
-"""What a notebook shows of an estimator: scikit-learn's HTML, made readable, and the summary.
+"""What a notebook shows for an estimator: scikit-learn's HTML, made readable, and the summary.
 
 Since version 1.9, scikit-learn lists the fitted attributes of an estimator in a notebook. It calls
 a private method of the estimator to collect them. It cuts strings to nine characters, so that the
@@ -32,7 +32,7 @@ class ReadableAttributesMixin(BaseEstimator):
         return bundle
 
     def _summary_html(self) -> str:
-        """Return the summary of a fitted model; nothing if there is none."""
+        """Return the summary of a fitted model; an empty string if there is none."""
         try:
             summary = self.summary()
         except NotFittedError:

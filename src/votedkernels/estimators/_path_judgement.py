@@ -13,7 +13,7 @@ from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
 
 LOGLOSS = 10.0
-#: The price of a centre per row: added to the loss of classes, and a share of the loss of numbers.
+#: The price of one centre per row: added to the loss for classes, a share of the loss for numbers.
 SIZE, SIZE_WITH_MANY_CLASSES, SIZE_OF_NUMBERS = 0.12, 0.3, 0.1
 SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
 

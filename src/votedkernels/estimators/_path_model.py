@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..problem import Terms, union_of_terms
-from ._fitted_attributes import attributes_of, describe_solutions, published_vote
+from ._fitted_attributes import describe_reweighted, describe_solutions
 from ._path_sample import PathSample, RelaxedVotes
 from ._relaxed_fit import selection_of
 
@@ -26,14 +26,12 @@ def describe_committee(
     problems = training.problems(sample.penalty, 0.0)
     selected = describe_solutions(training, problems, sample.solutions)
     terms, intercepts = mean_vote(members, training.columns.n_centers)
-    vote = published_vote(training, terms, intercepts)
     unit = training.unit
     objectives = unit * np.array([[vote.objective for vote in member.votes] for member in members])
     gaps = unit * np.array([[vote.gap for vote in member.votes] for member in members])
     return {
         **selected,
-        **attributes_of(vote),
-        "kernel_mass_": vote.kernel_mass,
+        **describe_reweighted(training, terms, intercepts),
         "selection_": selection_of(selected),
         "members_": [
             Bunch(**setting, relaxed_objective=float(o.sum()), relaxed_dual_gap=float(g.sum()))

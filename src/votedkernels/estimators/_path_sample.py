@@ -2,8 +2,9 @@
 
 Stage one chooses centres. An l1 path over all kernels starts at the penalty where the first column
 gets a weight (`solvers.levels`) and goes to smaller ones. Once the vote starts to interpolate, the
-rows that a relaxed vote fits worst are added instead, which needs no LP. Stage two fits new weights
-to the centres, with one kernel at a time (`solvers.relaxation`).
+rows that a relaxed vote fits worst are added instead, which needs no LP; for numbers, the rows
+whose columns best fit the remaining error (`solvers.greedy`). Stage two fits new weights to the
+centres, with one kernel at a time (`solvers.relaxation`).
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ from .._system.budget import Budget
 from ..exceptions import OutOfTime, SolverInterrupted
 from ..kernels import Columns
 from ..kernels.base import FloatArray, IntArray
-from ..kernels.stacked_columns import StackedColumns
+from ..kernels.stacked_columns import StackedColumns, stack_columns
 from ..preparation.training import Training
 from ..problem import Problem, Solution
 from ..problem.relaxed import RelaxedVote
 from ..solvers import Master, solve_by_column_generation
+from ..solvers.greedy import choose_columns
 from ..solvers.levels import first_entry
-from ..solvers.relaxation import ChosenColumns
+from ..solvers.relaxation import ChosenColumns, slopes_of
 from ._path_judgement import goodness_of
 
-#: How many rows to add, as a share of the number of centres so far.
+#: How many rows to add, as a fraction of the number of centres so far.
 GROWTH = 0.5
-#: Votes that are only compared are solved until a step changes P by less than this share.
+#: For numbers, at most this many rows and centres are compared to choose those that are added.
+MOST_COMPARED = 2000
+#: Votes that are only compared are solved until a step changes P by less than this fraction.
 ROUGHLY = 1e-4
 #: Solving with this rho first is a warm start for smaller values.
 FIRST_RHO = 1e-2
@@ -88,14 +92,19 @@ class PathSample:
         centres only if a row with a weight has the same point.
     tol : float
         Relative gap of the l1 votes.
+    stack : bool
+        Whether to store all values of the columns, unless there are too many.
     """
 
-    def __init__(self, training: Training, w: FloatArray, tol: float) -> None:
+    def __init__(
+        self, training: Training, w: FloatArray, tol: float, *, stack: bool = False
+    ) -> None:
         self.training, self.tol = training, tol
         self.rows = np.flatnonzero(w)
         self.w = w[self.rows] / w[self.rows].sum()
         self.centers = training.centers_of(self.rows)
-        self.columns = part_of(training.columns, self.rows, self.centers)
+        columns = part_of(training.columns, self.rows, self.centers)
+        self.columns = stack_columns(columns) if stack else columns
         self.codes = training.codes[self.rows]
         allowed = training.allowed
         self.problems = [
@@ -153,18 +162,38 @@ class PathSample:
         self.rules = np.array([kernels[is_rule], centers[is_rule]])
 
     def grow(self, setting: Setting) -> None:
-        """Make centres of the rows that the relaxed vote of a setting fits worst."""
+        """Turn the rows that the relaxed vote of a setting fits worst into centres."""
         rhos = [FIRST_RHO, setting.rho] if setting.rho < FIRST_RHO else [setting.rho]
         votes = self.relax(setting.kernel, rhos)[-1]
         values = self.columns.take(votes.kernels, np.searchsorted(self.centers, votes.centers))
-        goodness = goodness_of(self.training, votes.decide(values), self.codes)
+        n = int(np.ceil(GROWTH * len(self.chosen)))
+        decisions = votes.decide(values)
+        if self.training.numbers is not None and setting.kernel != RULES_ONLY:
+            self.chosen = np.union1d(self.chosen, self._best_columns(setting, decisions[:, 0], n))
+            return
+        goodness = goodness_of(self.training, decisions, self.codes)
         places = self.places_of_rows()
         order = places[np.argsort(goodness, kind="stable")]
         fresh = order[~np.isin(order, self.chosen)]
         _, first = np.unique(fresh, return_index=True)
         fresh = fresh[np.sort(first)]
-        n = int(np.ceil(GROWTH * len(self.chosen)))
         self.chosen = np.union1d(self.chosen, fresh[:n])
+
+    def _best_columns(self, setting: Setting, decision: FloatArray, n: int) -> IntArray:
+        """Return the n centres whose columns best fit the remaining error of a vote on numbers."""
+        (hinges,) = self.training.relaxed_hinges(self.codes, self.w)
+        slopes = slopes_of(hinges, decision) / self.w
+        rows = evenly(np.arange(len(self.rows)), MOST_COMPARED)
+        others = np.setdiff1d(np.arange(len(self.centers)), self.chosen)
+        pool = np.append(self.chosen, evenly(others, MOST_COMPARED))
+        values = self.columns.take(np.full(len(pool), setting.kernel), pool, rows)
+        chosen = np.arange(len(self.chosen))
+        best = pool[choose_columns(values, slopes[rows], self.w[rows], chosen, n)]
+        # The columns of a wide kernel may all be sums of the chosen columns.
+        places = self.places_of_rows()
+        worst = places[np.argsort(-np.abs(slopes), kind="stable")] if len(best) < n else best
+        worst = worst[~np.isin(worst, np.append(self.chosen, best))]
+        return np.append(best, list(dict.fromkeys(worst.tolist()))[: n - len(best)]).astype(np.intp)
 
     def places_of_rows(self) -> IntArray:
         """Return the index of each row's centre, or all indices unless every row is a centre."""
@@ -197,7 +226,7 @@ class PathSample:
     ) -> list[RelaxedVotes]:
         """Return the relaxed votes of one kernel on the chosen centres, for decreasing rhos.
 
-        The chosen rules take part, whatever the kernel.
+        The chosen rules are included for every kernel.
 
         Without ``tol``, they are solved roughly and not certified.
         """
@@ -220,6 +249,12 @@ class PathSample:
             for hinges in self.training.relaxed_hinges(self.codes, self.w)
         ]
         return [RelaxedVotes(kernels, everywhere, votes) for votes in zip(*by_problem, strict=True)]
+
+
+def evenly(numbers: IntArray, most: int) -> IntArray:
+    """Return at most ``most`` of the numbers, evenly spaced."""
+    step = -(-len(numbers) // most)
+    return numbers[:: max(1, step)]
 
 
 def part_of(columns: Columns, rows: IntArray, centers: IntArray) -> Columns:

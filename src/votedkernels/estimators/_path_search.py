@@ -9,9 +9,9 @@ each kernel and each rho, and its decisions on the held-out rows are judged by t
 or the pinball loss. The last term prefers fewer centres if all else is equal. The search ends after
 a few levels without an improvement, before it reaches the most expensive levels.
 
-The model is a committee: the mean of the votes of the best settings, whatever their levels (with
-more than two classes, all from the best level). Levels share most of their centres, so averaging
-reduces the noise of the choice and adds few support vectors.
+The model is a committee: the mean of the votes of the best settings, from any level (with more than
+two classes, all from the best level). Levels share most of their centres, so averaging reduces the
+noise of the choice and adds few support vectors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from ._path_judgement import losses_of, with_price_of_size
 from ._path_sample import RULES_ONLY, PathSample, RelaxedVotes, Setting
 
 RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
+RHOS_OF_NUMBERS = tuple(10.0**-exponent for exponent in (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.5))
 LEVELS_PER_DECADE = 2
 MOST_LEVELS = 12
 #: The l1 path ends when terms exceed this share of the rows, or the loss falls below this value.
@@ -46,9 +47,9 @@ CENTERS_AT_ALL = 1500
 CENTERS_ON_PATH = 150
 #: How many of the best kernels are still fitted while rows join.
 KERNELS_WHILE_GROWING = 4
-#: With more than two classes, each has a problem of its own, so fitting takes a long time. The path
-#: begins at this level and ends after this many. After its first level, only this many of the best
-#: kernels are fitted, and while rows join only this many.
+#: With more than two classes, each class has its own problem, so fitting takes a long time. The
+#: path begins at this level and ends after this many. After its first level, only this many of the
+#: best kernels are fitted, and while rows join only this many.
 FIRST_OF_MANY_CLASSES, LEVELS_OF_MANY_CLASSES = 3, 2
 KERNELS_OF_MANY_CLASSES, KERNELS_WHILE_MANY_GROW = 3, 2
 #: With a time limit, the path begins at this level: earlier ones have few centres and rarely win.
@@ -116,6 +117,8 @@ class PathSearch:
         The data, with all rows and with local columns.
     weights : array of shape (n_samples,)
         Weight in the loss of each row passed to fit.
+    row_weights : array of shape (n_samples,)
+        Weight of each row passed to fit, whatever its class.
     folds : list of Fold
     score : callable
         Takes the votes on some rows, of shape (n_rows, n_problems), and the indices of these rows;
@@ -126,12 +129,15 @@ class PathSearch:
         Maximum number of rounds for each l1 vote.
     on_fold : callable or None
         Called with the number of each fold before its votes of a level are fitted.
+    of_folds : list of Training or None
+        The data of each fold, if the kernels were learned from the training rows of the fold.
     """
 
     def __init__(
         self,
         training: Training,
         weights: FloatArray,
+        row_weights: FloatArray,
         folds: list[Fold],
         score: Callable[[FloatArray, IntArray], float],
         *,
@@ -139,9 +145,10 @@ class PathSearch:
         budget: Budget,
         max_iter: int | None = None,
         on_fold: Callable[[int], None] | None = None,
+        of_folds: Sequence[Training] | None = None,
     ) -> None:
         self.training, self.folds, self.on_fold = training, folds, on_fold
-        #: At least this many levels are still to come, unless the path ends before.
+        #: At least this many levels are still to come, unless the path ends earlier.
         self.least_levels = PATIENCE
         self.score, self.by_score, self.max_iter = score, by_score, max_iter
         self.weights = weights
@@ -155,19 +162,29 @@ class PathSearch:
         self.scored = np.flatnonzero((times > 0) & (places >= 0))
         self.times = times[self.scored]
         self.samples = []
-        for fold in folds:
+        for fold, own in zip(folds, of_folds or [training] * len(folds), strict=True):
             budget.check_time()
-            self.samples.append(PathSample(training, self.weights_of(fold), TOL))
+            own = self.relearned(own, fold, row_weights)
+            stack = own is not training
+            self.samples.append(PathSample(own, self.weights_of(fold, weights), TOL, stack=stack))
         budget.check_time()
         self.top = self.everyone().first_entry()
 
-    def weights_of(self, fold: Fold) -> FloatArray:
+    def weights_of(self, fold: Fold, weights: FloatArray) -> FloatArray:
         """Return the weight of each distinct row in the training part of a fold."""
         places = self.training.places
         assert places is not None
         train = fold.train[places[fold.train] >= 0]
         n_rows = len(self.training.codes)
-        return np.bincount(places[train], self.weights[train], n_rows).astype(np.float64)
+        return np.bincount(places[train], weights[train], n_rows).astype(np.float64)
+
+    def relearned(self, training: Training, fold: Fold, row_weights: FloatArray) -> Training:
+        """Return data whose kernels have learned from the training part of a fold only."""
+        if not training.columns.learn_from_rows:
+            return training
+        weights = self.weights_of(fold, row_weights)
+        rows = np.flatnonzero(weights)
+        return replace(training, columns=training.columns.at_hand().relearned(rows, weights[rows]))
 
     def everyone(self) -> PathSample:
         """Return the sample of all rows."""
@@ -217,6 +234,11 @@ class PathSearch:
                     return
 
     @property
+    def rhos(self) -> tuple[float, ...]:
+        """The values of rho to try, decreasing."""
+        return rhos_of(self.training)
+
+    @property
     def many_classes(self) -> bool:
         """Whether there are more than two classes."""
         return self.training.n_problems > 1
@@ -259,7 +281,7 @@ class PathSearch:
         if self.by_score:
             criteria = -np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
         order = np.argsort(criteria, kind="stable")
-        settings = [Setting(kernel, rho) for kernel in kernels for rho in RHOS]
+        settings = [Setting(kernel, rho) for kernel in kernels for rho in self.rhos]
         gaps = [s.gap / s.objective for p in self.samples for s in p.solutions if s.objective > 0]
         return Level(
             penalty,
@@ -279,23 +301,28 @@ class PathSearch:
         places = self.training.places
         assert places is not None
         n_problems = self.training.n_problems
-        votes = np.zeros((len(kernels) * len(RHOS), len(places), n_problems))
+        votes = np.zeros((len(kernels) * len(self.rhos), len(places), n_problems))
         scores = np.zeros((len(votes), len(self.folds)))
         for f, (sample, fold) in enumerate(zip(self.samples, self.folds, strict=True)):
             test = fold.test[places[fold.test] >= 0]
             for number, kernel in enumerate(kernels):
                 budget.check_time()
-                first = number * len(RHOS)
-                of_fold = np.zeros((len(RHOS), len(test), n_problems))
+                first = number * len(self.rhos)
+                of_fold = np.zeros((len(self.rhos), len(test), n_problems))
                 if len(sample.chosen) + sample.rules.shape[1]:
-                    relaxed = sample.relax(kernel, RHOS)
-                    values = self.training.columns.take(
+                    relaxed = sample.relax(kernel, self.rhos)
+                    values = sample.training.columns.take(
                         relaxed[0].kernels, relaxed[0].centers, places[test]
                     )
                     of_fold[:] = [vote.decide(values) for vote in relaxed]
-                votes[first : first + len(RHOS), test] += of_fold
-                scores[first : first + len(RHOS), f] = [self.score(v, test) for v in of_fold]
+                votes[first : first + len(self.rhos), test] += of_fold
+                scores[first : first + len(self.rhos), f] = [self.score(v, test) for v in of_fold]
         return votes[:, self.scored] / self.times[:, None], scores
+
+
+def rhos_of(training: Training) -> tuple[float, ...]:
+    """Return the values of rho to try: targets without noise need very small ones."""
+    return RHOS if training.numbers is None else RHOS_OF_NUMBERS
 
 
 def best_kernels(level: Level, n: int) -> list[int]:
@@ -336,13 +363,13 @@ def refit(
             sample.grow(level.grown_by or levels[number - 1].settings[0])
         for member in (m for m in committee if m.level == number):
             setting = level.settings[member.place]
-            rhos = [rho for rho in RHOS if rho >= setting.rho]
+            rhos = [rho for rho in rhos_of(training) if rho >= setting.rho]
             votes[member] = sample.relax(setting.kernel, rhos, tol)[-1]
     return sample, [votes[member] for member in committee]
 
 
 def path_end(levels: Sequence[Level], most_centers: float = math.inf) -> int:
-    """Return the last level of the l1 path with at most so many centres, or else the first."""
+    """Return the last level of the l1 path with at most this many centres, or else the first."""
     on_path = [n for n, level in enumerate(levels) if level.grown_by is None]
     few = [n for n in on_path if levels[n].n_support.mean() <= most_centers]
     return max(few, default=0)
@@ -351,9 +378,9 @@ def path_end(levels: Sequence[Level], most_centers: float = math.inf) -> int:
 def choose_committee(levels: list[Level], prefer: str, n_members: int) -> list[Member]:
     """Return the best settings of all levels, best first.
 
-    With more than two classes, all are of the best level: the classes together have many centres,
-    and other levels would add more. If ``prefer`` is "sparse", this is a single one: the best of
-    the sparsest level that is nearly as good as the best.
+    With more than two classes, all come from the best level: the classes together have many
+    centres, and other levels would add more. If ``prefer`` is "sparse", there is only one: the best
+    setting of the sparsest level that is nearly as good as the best.
     """
     criteria = np.array([level.criteria[0] for level in levels])
     best = int(criteria.argmin())

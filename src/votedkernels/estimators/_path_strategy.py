@@ -18,15 +18,16 @@ from .._system.progress_display import in_words
 from .._system.stack_level import user_stacklevel
 from ..complexity import StableRank
 from ..exceptions import FitLimitError, OutOfTime
-from ..kernels import Gaussian
+from ..kernels import Gaussian, clone_families
 from ..kernels.base import FloatArray, IntArray
+from ..kernels.families import fit_families
 from ..kernels.stacked_columns import stack_columns
 from ..preparation.training import Training
 from ._fitted_attributes import PROBABILITY_SCALE
+from ._ongoing_fit import FitProgress, score_name
 from ._path_model import describe_committee
 from ._path_search import Fold, Level, Member, PathSearch, choose_committee, refit
 from ._probabilities import fit_scale
-from ._progress import FitProgress, score_name
 from ._search_data import Alternative, SearchData
 
 if TYPE_CHECKING:
@@ -34,9 +35,14 @@ if TYPE_CHECKING:
 
 #: The widths for ``kernels=None``, in units of 1 / (n_features * variance).
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+#: What a search reports about the features, and the two ways to treat them.
+FEATURES, SCALED, AS_GIVEN = "features", "scaled", "as given"
 #: Settings are compared on at most this many distinct rows; the model is fitted on all rows.
 SEARCH_ROWS = 2000
-#: The part of a time limit that a plain vote may use if there is to be a search after it.
+#: Rules must improve the criterion by this share of it over an alternative without them: where none
+#: is right, there are still many to choose from, and some look right by chance.
+MARGIN_OF_RULES = 0.05
+#: The part of a time limit that a plain vote may use if a search follows.
 INSURANCE_SHARE = 0.3
 #: The share of a time limit that the search may use; the rest is for the last fit.
 SEARCH_SHARE = 0.7
@@ -60,8 +66,10 @@ class Searched:
 
     @property
     def criterion(self) -> float:
-        """The best criterion of any level."""
-        return min(float(level.criteria[0]) for level in self.levels)
+        """The best criterion of any level, by which alternatives are compared."""
+        best = min(float(level.criteria[0]) for level in self.levels)
+        # A score of the user's, with its sign reversed, may be negative.
+        return best + MARGIN_OF_RULES * abs(best) * bool(self.training.are_rules.any())
 
     def penalty_of(self, committee: list[Member]) -> float:
         """Return the penalty, for all rows, of the last level that a committee needs."""
@@ -90,11 +98,17 @@ class PathStrategy:
     def __init__(self, search: Any, alternatives: list[Alternative], data: SearchData) -> None:
         self.search, self.data = search, data
         self.alternatives = [(named, with_defaults(model)) for named, model in alternatives]
+        if data.numeric and search.scale_features and search.kernels is None and data.has_scales:
+            self.alternatives = [
+                ({FEATURES: what, **named}, self._scaled(model) if what == SCALED else model)
+                for named, model in self.alternatives
+                for what in (SCALED, AS_GIVEN)
+            ]
         #: What is fitted if there is no level to choose from, and its fit.
         self.plain = clone(alternatives[0][1])
         if data.n_classes > 2:
-            # A time limit may leave some classes weights that are too small beside the others'.
-            # Relaxation fits them again, which takes little time.
+            # A time limit may leave some classes with weights that are too small next to the
+            # others'. Relaxation fits them again, which takes little time.
             self.plain.set_params(relaxation="auto")
         self.insurance: Any = None
         seconds = search.time_limit
@@ -105,6 +119,12 @@ class PathStrategy:
         self.found: list[Searched] = []
         #: Whether time ran out before some alternative completed a level.
         self.was_late = False
+
+    def _scaled(self, model: Any) -> Any:
+        """Return the estimator with feature scales learned from all rows."""
+        scales = self.data.learn_scales(np.arange(len(self.data.codes)))
+        kernels = Gaussian(WIDTHS, feature_scales=scales)
+        return clone(model).set_params(kernels=kernels)
 
     def run(self, progress: FitProgress) -> None:
         """Search all alternatives, as far as time allows."""
@@ -147,9 +167,7 @@ class PathStrategy:
             training = Training.prepare(
                 clone(estimator), data.X, data.labels, data.sample_weight, budget=budget
             )
-            part, n_rows = training, len(training.codes)
-            if n_rows > SEARCH_ROWS:
-                part = training.some_rows(SEARCH_ROWS)
+            part, n_rows = some_rows(training), len(training.codes)
             budget.check_time()
             part = replace(part, columns=stack_columns(part.columns))
             if not np.isfinite(training.complexities).all():
@@ -158,45 +176,68 @@ class PathStrategy:
             search = PathSearch(
                 part,
                 data.loss_weights(getattr(self.search, "class_weight", None)),
+                data.row_weights,
                 folds,
                 partial(data.score, training.numbers),
                 by_score=data.scorer is not None,
                 budget=budget,
                 max_iter=self.search.max_iter,
+                of_folds=self._learnt_in_folds(named, estimator, budget),
             )
             levels: list[Level] = []
             if progress.display is not None:
-                search.on_fold = self._shown_fold(progress.display, levels)
+                search.on_fold = self._shown_fold(progress.display, search, levels)
             for number, level in enumerate(search.levels(budget)):
                 progress.begin_problem(f"level {number}", lambda _: {})
                 levels.append(level)
                 if progress.display is not None:
-                    least = search.least_levels * level.seconds
-                    left = f", at least {in_words(least)} left" if least else ""
-                    progress.display.step(f"level {len(levels)} done{self._best_of(levels)}{left}")
+                    progress.display.step(
+                        f"level {len(levels)} done{self._outlook(search, levels)}"
+                    )
                 if progress.end_problem():
                     break
         factor = math.sqrt(len(part.codes) / n_rows)
         codes, weights = search.codes[search.scored], search.weights[search.scored]
         return Searched(named, estimator, training, levels, codes, weights, factor)
 
-    def _shown_fold(self, display: ProgressDisplay, levels: list[Level]) -> Callable[[int], None]:
+    def _learnt_in_folds(
+        self, named: dict[str, Any], estimator: Any, budget: Budget
+    ) -> list[Training] | None:
+        """Return the data of each fold, with feature scales learned from its training rows."""
+        if named.get(FEATURES) != SCALED:
+            return None
+        data, prepared = self.data, []
+        for train, _ in data.splits:
+            budget.check_time()
+            model = clone(estimator)
+            model.kernels.feature_scales = data.learn_scales(train)
+            training = Training.prepare(
+                model, data.X, data.labels, data.sample_weight, budget=budget
+            )
+            prepared.append(some_rows(training))
+        return prepared
+
+    def _shown_fold(
+        self, display: ProgressDisplay, search: PathSearch, levels: list[Level]
+    ) -> Callable[[int], None]:
         """Return a function that shows which fold is being fitted."""
 
         def on_fold(fold: int) -> None:
             where = f"level {len(levels) + 1}, fold {fold + 1} of {len(self.data.splits)}"
-            display.detail(where + self._best_of(levels))
+            display.detail(where + self._outlook(search, levels))
 
         return on_fold
 
-    def _best_of(self, levels: list[Level]) -> str:
-        """Return what the levels have found so far, to follow on something else."""
+    def _outlook(self, search: PathSearch, levels: list[Level]) -> str:
+        """Return the time left and the best so far, as the end of a sentence."""
         if not levels:
             return ""
+        least = search.least_levels * levels[-1].seconds
+        left = f", at least {in_words(least)} left" if least else ""
         best = min(levels, key=lambda level: float(level.criteria[0]))
         name, n_support = score_name(self.search), best.n_support.mean()
         score = best.scores[0].mean()
-        return f", best {name} {score:.4f} with {n_support:.0f} support vectors"
+        return f"{left}, best {name} {score:.4f} with {n_support:.0f} support vectors"
 
     # -- results -----------------------------------------------------------------------
 
@@ -238,6 +279,22 @@ class PathStrategy:
         results["n_solved_splits"] = np.full(len(rows), scores.shape[1])
         return results | {name: np.array(values) for name, values in columns.items()}
 
+    def n_kernels_tried(self) -> int:
+        """Return the number of kernels in all alternatives, as the bounds on the error count them.
+
+        Alternatives that there was no time for count too, since they could have been chosen.
+        """
+        counts = {f.named.get("kernels"): f.training.columns.n_kernels for f in self.found}
+        asked = {named.get("kernels"): model.kernels for named, model in self.alternatives}
+        if not self.found and self.plain.kernels is None:
+            asked["those of a plain vote"] = None
+        data = self.data
+        for name in asked.keys() - counts.keys():
+            families = clone_families(asked[name])
+            fit_families(families, data.X, data.row_weights)
+            counts[name] = sum(family.n_kernels for _, family in families)
+        return sum(counts.values())
+
     def choose(self) -> tuple[Searched, list[Member], int]:
         """Return the best alternative, its committee, and the index of its best member."""
         best = min(self.found, key=lambda found: found.criterion)
@@ -271,7 +328,7 @@ class PathStrategy:
         except OutOfTime:
             raise FitLimitError(
                 f"time_limit={self.search.time_limit!r} left no time to fit a model with the "
-                "chosen settings; give a larger time_limit."
+                "chosen settings; use a larger time_limit."
             ) from None
         names = training.columns.names
         settings = [
@@ -288,7 +345,7 @@ class PathStrategy:
         if not search.refit:
             raise FitLimitError(
                 f"time_limit={search.time_limit!r} ended the search before any level was complete; "
-                "give a larger time_limit."
+                "use a larger time_limit."
             )
         if self.was_late:
             arguments = "" if self.plain.relaxation is None else "relaxation='auto'"
@@ -303,7 +360,7 @@ class PathStrategy:
             return self.insurance
         if search.time_limit is not None:
             raise FitLimitError(
-                f"time_limit={search.time_limit!r} left no time to fit any model; give a larger "
+                f"time_limit={search.time_limit!r} left no time to fit any model; use a larger "
                 "time_limit."
             )
         model: Any = clone(self.plain)
@@ -320,6 +377,11 @@ class PathStrategy:
                 ConvergenceWarning,
                 stacklevel=user_stacklevel(),
             )
+
+
+def some_rows(training: Training) -> Training:
+    """Return the rows on which settings are compared."""
+    return training.some_rows(SEARCH_ROWS) if len(training.codes) > SEARCH_ROWS else training
 
 
 def with_defaults(model: Any) -> Any:

@@ -19,12 +19,12 @@ from scipy.special import log_softmax
 
 from ..kernels.base import FloatArray, IntArray
 
-#: The scale times the largest vote is in this range: from no opinion to certainty.
+#: The range of the scale times the largest vote: from no opinion to certainty.
 SCALES = (1e-3, 1e4)
 
 
 def fit_scale(decisions: FloatArray, codes: IntArray, weights: FloatArray, m: float) -> float:
-    """Return the scale of the largest likelihood, given held-out votes.
+    """Return the scale with the largest likelihood, given held-out votes.
 
     As Platt proposed, a little weight is given to the wrong classes, as if one more row of each had
     been seen. Otherwise, the scale would be infinite if all rows are classified correctly.
@@ -80,7 +80,7 @@ def log_probabilities(decisions: FloatArray, scale: float) -> FloatArray:
 
 
 def probabilities(decisions: FloatArray, scale: float) -> FloatArray:
-    """Return the probabilities, shape (n_rows, n_classes); the largest is that of the vote.
+    """Return the probabilities, shape (n_rows, n_classes); the predicted class has the largest.
 
     Votes that differ by less than rounding have equal probabilities. The class that wins the vote
     then gets the next larger number.

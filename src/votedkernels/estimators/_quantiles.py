@@ -1,8 +1,9 @@
-"""``quantiles`` of a regressor: several quantiles fitted together, as layers that add up."""
+"""``quantiles`` of a regressor: several quantiles fitted together, as sums of layers."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +17,11 @@ from ..kernels import continuous_family
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
-from ..problem import Vote
+from ..problem import Terms, Vote
+from ..problem.losses import Pinball
 from ..solvers.quantiles import QuantileProblem, solve_quantiles
-from ._fitted_attributes import LIMITS, PENALTIES, describe_certified
+from ._conformal import shifted
+from ._fitted_attributes import LIMITS, PENALTIES, TRAINING_ERROR, describe_certified
 from ._voting import NumberVoteMixin
 
 
@@ -31,6 +34,7 @@ class QuantilesMixin(NumberVoteMixin):
     """Predictions of several quantiles. Sums of layers cannot cross, not even by rounding."""
 
     quantiles: Any
+    conformal_shifts_: FloatArray
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row; with several quantiles, the median.
@@ -64,7 +68,10 @@ class QuantilesMixin(NumberVoteMixin):
         """
         vote = self._fitted_vote()
         layers = vote.decide(validate_rows(self, X, vote.families, reset=False))
-        return np.asarray(np.cumsum(layers, axis=1))
+        values = np.asarray(np.cumsum(layers, axis=1))
+        if not hasattr(self, "conformal_shifts_"):
+            return values
+        return shifted(values, self.conformal_shifts_, np.asarray(self.quantiles, np.float64))
 
     @available_if(has_several)
     def predict_interval(self, X: Any, alpha: float = 0.2) -> FloatArray:
@@ -107,7 +114,7 @@ def fit_quantiles(estimator: Any, training: Training) -> dict[str, Any]:
     )
     if not widening.any():
         raise ValueError(
-            "quantiles needs a kernel that is never negative, by which upper quantiles differ from "
+            "quantiles needs a kernel that is never negative, so that upper quantiles can exceed "
             "lower ones; add Gaussian() to kernels."
         )
     penalties = training.penalties_of(estimator)
@@ -133,20 +140,33 @@ def fit_quantiles(estimator: Any, training: Training) -> dict[str, Any]:
     return {
         **dict(zip(PENALTIES, penalties, strict=True)),
         **describe_certified(training, prices, vote, certificates),
+        TRAINING_ERROR: training_error(training, problem.quantiles, found.layers),
         "n_iter_": found.n_iter,
         "stop_reason_": found.stop_reason,
     }
 
 
+def training_error(training: Training, quantiles: FloatArray, layers: Sequence[Terms]) -> float:
+    """Return the mean pinball loss of all quantiles on the training rows."""
+    assert training.numbers is not None
+    constants = np.array([layer.intercept for layer in layers])
+    votes = np.cumsum(training.decisions(layers, constants), axis=1)
+    errors = []
+    for quantile, votes_of_one in zip(quantiles, votes.T, strict=True):
+        numbers = replace(training.numbers, loss=Pinball(float(quantile)))
+        errors.append(replace(training, numbers=numbers).error(votes_of_one[:, None]))
+    return float(np.mean(errors))
+
+
 def _warn_of_gap(estimator: Any, reason: str, objective: float, gap: float, n_terms: int) -> None:
-    """Warn if the fit stopped before the optimum; raise if a limit has left no vote."""
+    """Warn if the fit stopped before the optimum; raise if a limit ended it without a vote."""
     if gap <= estimator.tol * objective:
         return
     if reason in LIMITS and n_terms == 0:
         parameter = LIMITS[reason]
         raise FitLimitError(
             f"{parameter}={getattr(estimator, parameter)!r} ended the fit before any kernel got a "
-            f"weight; give a larger {parameter}, fewer centers, or fewer kernels."
+            f"weight; use a larger {parameter}, fewer centers, or fewer kernels."
         )
     warnings.warn(
         f"The fit stopped ({reason}) at a relative duality gap of {gap / objective:.2g}, above "

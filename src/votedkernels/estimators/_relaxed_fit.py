@@ -13,10 +13,9 @@ from ..problem import Problem, Solution, Terms, union_of_terms
 from ..solvers.relaxation import ChosenColumns
 from ._fitted_attributes import (
     ATTRIBUTE_OF,
-    attributes_of,
+    describe_reweighted,
     describe_solutions,
     on_common_widths,
-    published_vote,
 )
 
 #: With ``relaxation="auto"``, rho is this divided by the number of rows. For SVC, that is C = 10.
@@ -31,7 +30,7 @@ def describe_relaxed(
 ) -> dict[str, Any]:
     """Return the fitted attributes of solutions whose terms have new weights.
 
-    All problems are relaxed over the terms that any of them has, so that classes share them.
+    All problems are relaxed over the union of their terms, so that classes share them.
     """
     selected = describe_solutions(training, problems, solutions)
     # As in one process, no deadline interrupts the second stage.
@@ -51,11 +50,9 @@ def describe_relaxed(
     votes = [chosen.relax(h, rhos, tol=min(tol, 1e-9))[-1] for h in hinges]
     terms = [Terms(kernels, centers, vote.weights, vote.intercept) for vote in votes]
     intercepts = np.array([vote.intercept for vote in votes])
-    vote = published_vote(training, terms, intercepts)
     return {
         **selected,
-        **attributes_of(vote),
-        "kernel_mass_": vote.kernel_mass,
+        **describe_reweighted(training, terms, intercepts),
         "selection_": selection_of(selected),
         "relaxed_objective_": training.unit * float(sum(vote.objective for vote in votes)),
         "relaxed_dual_gap_": training.unit * float(sum(vote.gap for vote in votes)),

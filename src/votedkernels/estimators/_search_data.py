@@ -14,6 +14,7 @@ from ..kernels.base import FloatArray, IntArray, count_rows
 from ..preparation.numbers import NumberTargets
 from ..preparation.sample import class_factors, weighted_classes
 from ._fold_scores import GridPoint
+from ._relevance import learn_feature_scales
 
 #: The names of a choice of kernels and complexity, and an unfitted estimator with that choice.
 Alternative = tuple[dict[str, Any], Any]
@@ -53,10 +54,20 @@ class SearchData:
 
     @property
     def row_weights(self) -> FloatArray:
-        """The weight of each row as given by the user, or 1."""
+        """The weight of each row that the user passed, or 1."""
         if self.sample_weight is None:
             return np.ones(len(self.codes))
         return np.asarray(self.sample_weight)
+
+    @property
+    def has_scales(self) -> bool:
+        """Whether feature scales can be learned: the rows are dense, with several features."""
+        return isinstance(self.X, np.ndarray) and self.X.ndim == 2 and self.X.shape[1] > 1
+
+    def learn_scales(self, rows: IntArray) -> tuple[float, ...]:
+        """Return feature scales learned from some rows."""
+        targets, w = np.asarray(self.labels[rows], dtype=np.float64), self.row_weights[rows]
+        return learn_feature_scales(self.X[rows], targets, w)
 
     def loss_weights(self, class_weight: Any) -> FloatArray:
         """Return the weight of each row in the loss; they sum to 1."""
@@ -97,7 +108,7 @@ class KnownNumbers(RegressorMixin, BaseEstimator):
         return True
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the predictions for the validation rows, whatever X is."""
+        """Return the predictions for the validation rows; X is ignored."""
         del X
         return self.predictions
 

@@ -22,11 +22,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.base import IntArray, count_rows
+from ..kernels.families import is_for_tables
+from ..preparation.tables import mixed_kernels
 from ..preparation.validation import check_parameters, check_penalties, check_verbose
-from ._ongoing_fit import FitAttempt, fitted_attributes
+from ._ongoing_fit import FitAttempt, FitProgress, fitted_attributes
 from ._path_search import MOST_LEVELS
 from ._path_strategy import PathStrategy
-from ._progress import FitProgress
 from ._search_data import Alternative, SearchData
 from .path import refuse_continuum
 
@@ -101,6 +102,7 @@ class SearchMixin:
         n_levels = len(strategy.alternatives) * 2 * MOST_LEVELS
         progress = FitProgress(self, data.X, data.labels, n_levels + 1, display=display)
         strategy.run(progress)
+        self.n_kernels_tried_ = strategy.n_kernels_tried()
         if not strategy.found:
             model = strategy.fit_plain()
             attempt.publish(fitted_attributes(model))
@@ -117,7 +119,6 @@ class SearchMixin:
             self._note_choice(index)
             self.complexity_penalty_ = found.penalty_of(committee)
             self.l1_penalty_ = 0.0
-            self.n_kernels_tried_ = sum(f.training.columns.n_kernels for f in strategy.found)
             self._chosen = found.estimator
             if self.refit:
                 if display is not None:
@@ -125,12 +126,12 @@ class SearchMixin:
                 attempt.publish(strategy.refit(found, committee))
         progress.end()
 
-    def _checked_alternatives(self) -> list[Alternative]:
+    def _checked_alternatives(self, X: Any) -> list[Alternative]:
         alternatives = list(self._alternatives())
         for _, estimator in alternatives:
             check_parameters(estimator)
             refuse_continuum(estimator.kernels, type(self).__name__)
-        return alternatives
+        return [choice for given in alternatives for choice in for_tables(*given, X)]
 
     def _alternatives(self) -> Iterator[Alternative]:
         """Yield (names, unfitted estimator) for every choice of kernels and complexity."""
@@ -141,7 +142,7 @@ class SearchMixin:
         }
         for name, value in searched.items():
             if not value:
-                raise ValueError(f"{name} is an empty dict; give at least one alternative.")
+                raise ValueError(f"{name} is an empty dict; pass at least one alternative.")
         shared = {name: getattr(self, name) for name in self._shared_parameters}
         if getattr(self, "l2_penalties", None) is not None:
             squares = check_penalties(self.l2_penalties, "l2_penalties", ())
@@ -207,3 +208,21 @@ class SearchMixin:
         return clone(self._chosen).set_params(
             complexity_penalty=self.complexity_penalty_, l1_penalty=self.l1_penalty_
         )
+
+
+def for_tables(named: dict[str, Any], estimator: Any, X: Any) -> Iterator[Alternative]:
+    """Yield an alternative or, for ``kernels="table"``, two: without rules, and with them.
+
+    Where no rule is right, rules still attract weight on the path, so the search must be able to do
+    without them.
+    """
+    if not is_for_tables(estimator.kernels):
+        yield named, estimator
+        return
+    families = mixed_kernels(X)
+    plain = [family for family in families if not family.is_coded]
+    for name, kernels in {"without rules": plain, "with rules": families}.items():
+        named_so = f"{named['kernels']}, {name}" if "kernels" in named else name
+        choice = clone(estimator)
+        choice.kernels = kernels
+        yield named | {"kernels": named_so}, choice

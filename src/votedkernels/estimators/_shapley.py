@@ -1,8 +1,8 @@
 """Exact Shapley values of features, for kernels whose features combine in a simple way.
 
-The game: a set S of features takes its values from the explained row x, the others from a
-background row b, and v(S) is the mean of f over all background rows. Shapley's value of a feature i
-is what it adds to v(S) on average, where S grows in random order. Equivalently (Owen), each other
+The game: the features in a set S have their values from the explained row x, the others from a
+background row b, and v(S) is the mean of f over all background rows. The Shapley value of a feature
+i is what it adds to v(S) on average, where S grows in random order. Equivalently (Owen), each other
 feature is in S with probability s, and the average is an integral over s from 0 to 1. It is a
 polynomial in s for these kernels, so Gauss-Legendre quadrature is exact:
 
@@ -92,9 +92,10 @@ def gaussian_gains(
 ) -> Gains:
     """Return the gains of Gaussian kernels. ``centers`` has shape (n_features, n_terms)."""
     assert isinstance(family, Gaussian)
-    rates = -family.gammas_[members] * family.unit_
+    scales = 1.0 if family.scales_ is None else family.scales_[:, None]
+    rates = -family.gammas_[members] * family.unit_ * scales**2 * np.ones((len(centers), 1))
     # Features come first, then background rows, then terms.
-    others = np.exp(rates * (background.T[:, :, None] - centers[:, None, :]) ** 2)
+    others = np.exp(rates[:, None, :] * (background.T[:, :, None] - centers[:, None, :]) ** 2)
     nodes = quadrature(len(centers) - 1)
 
     def gains(x: FloatArray) -> FloatArray:

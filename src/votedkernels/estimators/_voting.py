@@ -29,6 +29,15 @@ def feature_names(estimator: Any) -> list[str]:
     return [str(name) for name in names]
 
 
+def rules_of(estimator: Any, vote: Vote) -> list[str]:
+    """Return the text of each term that is a rule, with the names of features and categories."""
+    table = getattr(estimator, "table_", None)
+    names = feature_names(estimator)
+    return (
+        vote.describe_rules(names) if table is None else vote.describe_rules(names, table.name_of)
+    )
+
+
 def offers_probabilities(self: VoteMixin) -> bool:
     """Whether `predict_proba` works, or would work after a fit."""
     return self._offers_probabilities()
@@ -42,7 +51,7 @@ class FittedVoteMixin:
     @property
     def term_rules_(self) -> list[str]:
         """The text of each term that is a rule, such as "x3 > 1.5"; empty for other terms."""
-        return self._fitted_vote().describe_rules(feature_names(self))
+        return rules_of(self, self._fitted_vote())
 
     def _decide(self, X: Any) -> FloatArray:
         """Return the vote on each row, or the votes of each class."""
@@ -51,7 +60,7 @@ class FittedVoteMixin:
         return decision[:, 0] if decision.shape[1] == 1 else decision
 
     def explain(self, X: Any, background: Any = None) -> Explanation:
-        """Return the votes that decide each row: which training example, how much, and how.
+        """Return the votes behind each decision: which training example, which kernel, how much.
 
         Parameters
         ----------
@@ -69,13 +78,15 @@ class FittedVoteMixin:
         """
         vote = self._fitted_vote()
         if getattr(self, "quantiles", None) is not None:
-            raise ValueError("explain is for one quantile; fit it with quantile instead.")
+            raise ValueError(
+                "explain supports only one quantile; fit with quantile instead of quantiles."
+            )
         rows = validate_rows(self, X, vote.families, reset=False)
         if background is not None:
             background = validate_rows(self, background, vote.families, reset=False)
         names = getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
-        rules = vote.describe_rules(feature_names(self))
+        rules = rules_of(self, vote)
         return explain_votes(vote, rows, self.kernel_names_, rules, classes, background, names)
 
     def summary(self, X: Any = None, y: Any = None) -> ModelSummary:
@@ -209,16 +220,17 @@ class VoteMixin(FittedVoteMixin, ClassifierMixin):
         delta : float, default=0.05
             The probability that the bound fails.
         radius : float, default=None
-            A bound on the norm of any row, for polynomial kernels. None takes the largest norm in
+            A bound on the norm of any row, for polynomial kernels. None uses the largest norm in
             the sample, rounded up to a fixed grid, and the bound accounts for that choice.
         sample_weight : None
             The theorems do not cover weights; unequal ones raise an error.
         method : str, default="theorem"
             ``"theorem"`` is the smaller of the bounds in the paper's Theorems 1 and 2, with their
-            errors corrected; on small samples it is vacuous. ``"compression"`` uses that few rows
-            and bits describe the model; X and y must be the rows of the fit, and the bound is that
-            of a model with rounded weights. ``"best"`` is the smaller of these two, each with half
-            of delta. ``"test"`` is for rows that the model has not seen.
+            errors corrected; on small samples it is vacuous.
+            ``"compression"`` uses the fact that few rows and bits describe the model; X and y must
+            be the rows of the fit, and the bound is that of a model with rounded weights.
+            ``"best"`` is the smaller of these two, each with half of delta. ``"test"``
+            is for rows that the model has not seen.
 
         Returns
         -------

@@ -1,9 +1,9 @@
 """`choose_by_bound`: the penalty, and a scaler, chosen so that the error bound is a guarantee.
 
 The bound by sample compression holds for all penalties at once. So the one with the smallest bound
-can be chosen on the training rows themselves, without folds and without validation rows. What must
-not come from these rows are the scaler and the scales of the kernels. They are fitted on a tenth of
-the rows that is fixed beforehand and used for nothing else.
+can be chosen on the training rows themselves, without folds and without validation rows. The scaler
+and the scales of the kernels must not come from these rows. They are fitted on a tenth of the rows,
+which is fixed beforehand and used for nothing else.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .path import refuse_continuum
 #: Penalties per decade on the default path, and the largest number of them.
 PENALTIES_PER_DECADE = 8
 MOST_PENALTIES = 48
-#: The default path ends after so many votes in a row that cannot lead to a smaller bound.
+#: The default path ends after this many votes in a row that cannot lead to a smaller bound.
 PATIENCE = 3
 
 
@@ -75,7 +75,7 @@ def choose_by_bound(
         The share of the rows to set aside. They are evenly spaced. If there is no scaler and no
         kernel has a scale to compute, no rows are set aside.
     complexity_penalties : array-like, default=None
-        The penalties to try. None takes eight per decade, from the largest at which any kernel has
+        The penalties to try. None means eight per decade, from the largest at which any kernel has
         a weight, until the bound can no longer get smaller.
 
     Returns
@@ -115,7 +115,7 @@ def choose_by_bound(
             penalties, votes = path.follow(complexity_penalties)
         except OutOfTime:
             raise FitLimitError(
-                f"time_limit={model.time_limit!r} ended the path before its first vote; give a "
+                f"time_limit={model.time_limit!r} ended the path before its first vote; use a "
                 "larger time_limit, fewer centers, or fewer kernels."
             ) from None
     chosen = float(penalties[int(np.argmin([vote.bound.value for vote in votes]))])
@@ -139,7 +139,7 @@ def check_arguments(estimator: Any, X: Any, delta: float, share: float) -> None:
     if not isinstance(estimator, VotedKernelClassifier):
         raise TypeError(
             f"choose_by_bound needs a VotedKernelClassifier or None, got {estimator!r}; "
-            "VotedKernelClassifierCV makes its own choice."
+            "VotedKernelClassifierCV chooses its penalties itself."
         )
     check_parameters(estimator)
     check_delta(delta)
@@ -193,7 +193,7 @@ def prepare_on_rows_aside(
 
 
 def numbers_for_scales(family: Any) -> dict[str, float | None]:
-    """Return the numbers that a family found for its parameters ``"scale"``; None before a fit."""
+    """Return the numbers that ``"scale"`` stands for in a fitted family; None before a fit."""
     return {
         name: getattr(family, f"{name}_", None)
         for name, value in family.get_params().items()
@@ -210,7 +210,7 @@ class BoundedVote:
     bound: GeneralizationBound
 
     def described_by(self, model: VotedKernelClassifier) -> GeneralizationBound:
-        """Return the bound with its rounded model, like ``model`` in everything but the vote."""
+        """Return the bound with its rounded model, which equals ``model`` except for the vote."""
         own = copy.copy(model)
         for name, value in attributes_of(self.vote).items():
             setattr(own, name, value)
@@ -265,7 +265,7 @@ class PathOfBounds:
         return BoundedVote(vote, weights, bound)
 
     def is_hopeless(self, bounds: list[GeneralizationBound]) -> bool:
-        """Whether the last vote is that of the penalty before, or costs too much without errors."""
+        """Whether the last vote repeats the one before, or cannot have a small bound."""
         last, best = bounds[-1], min(bound.value for bound in bounds)
         if len(bounds) > 1 and last.value == bounds[-2].value > best:
             return True

@@ -13,8 +13,14 @@ from ..preparation.validation import check_parameters
 from ._fitted_attributes import PROBABILITY_SCALE
 from ._held_out_votes import scale_of_classifier
 from ._html_attributes import ReadableAttributesMixin
-from ._ongoing_fit import FitAttempt, OngoingFit
-from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
+from ._ongoing_fit import (
+    CallbackSupportMixin,
+    FitAttempt,
+    FitProgress,
+    OngoingFit,
+    showing_progress,
+    with_callbacks,
+)
 from ._voting import VoteMixin
 
 
@@ -35,8 +41,9 @@ class VotedKernelClassifier(
 
     Parameters
     ----------
-    kernels : KernelFamily, list of them, or list of (name, KernelFamily), default=None
-        The kernel families. None means ``[Polynomial((1, 2, 3)), Gaussian()]``.
+    kernels : KernelFamily, list of them, list of (name, KernelFamily), or "table", default=None
+        The kernel families. None means ``[Polynomial((1, 2, 3)), Gaussian()]``. ``"table"`` takes a
+        data frame as it is, with numbers, categories, dates and gaps: see `mixed_kernels`.
     complexity_penalty : float or "auto", default="auto"
         Lambda, the penalty on kernel complexity. ``"auto"`` depends on the numbers of rows and
         columns: the cheapest kernel costs 0.003 sqrt(log(n_columns) / n_rows) times its largest
@@ -60,11 +67,11 @@ class VotedKernelClassifier(
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
         (rho) on the squared norms in the kernels' own spaces. Several classes share all terms.
         ``"auto"`` is 0.1 divided by the number of rows. The relaxed vote has the same number of
-        terms, and an intercept of its own. None keeps the l1 vote, as in the paper.
+        terms, and its own intercept. None keeps the l1 vote, as in the paper.
     complexity : str, complexity measure, array or list, default="auto"
         How r_k is measured: ``"trace"``, ``"dimension"``, ``"local"``, ``"empirical"``,
-        ``"massart"``, ``"stable-rank"``, or an object such as ``Local(radius=0.1)``. ``"auto"``
-        is stable rank, which makes narrow Gaussians cost more than wide ones. An array holds the
+        ``"massart"``, ``"stable-rank"``, or an object such as ``Local(radius=0.1)``. ``"auto"`` is
+        stable rank, which makes narrow Gaussians more expensive than wide ones. An array holds the
         numbers r_k themselves; a list holds one measure per family.
     centers : int, array or list, default=None
         The points c_j: None for all training rows, an int for the number of training rows to
@@ -79,8 +86,8 @@ class VotedKernelClassifier(
     class_weight : dict or "balanced", default=None
         Factor of each class in the loss.
     probability : bool, default=False
-        Whether `predict_proba` works. If so, five more fits, each on four fifths of the rows,
-        provide votes on held-out rows, to which the probabilities are fitted.
+        Whether to fit probabilities, for `predict_proba`. If so, five more fits, each on four
+        fifths of the rows, provide votes on held-out rows, to which the probabilities are fitted.
     tol : float, default=1e-6
         Stop when the duality gap is at most ``tol * objective_``.
     max_iter : int, default=None
@@ -103,8 +110,8 @@ class VotedKernelClassifier(
     ----------
     classes_ : array of shape (n_classes,)
     support_ : array of shape (n_support,)
-        Indices of the training rows that have a vote, or of your own points if ``centers``
-        holds these.
+        Indices of the training rows that have a vote, or of your own points if you pass
+        ``centers``.
     support_vectors_ : array of shape (n_support, n_features), or list of objects
         The points that have a vote. Empty for a precomputed kernel.
     term_weights_ : array of shape (n_problems, n_terms)
@@ -150,8 +157,15 @@ class VotedKernelClassifier(
         Why the fit stopped: ``"optimal"``, ``"time-limit"``, ``"max-iter"``,
         ``"memory-limit"``, ``"interrupted"``, ``"precision"`` or, only with the paper's
         coordinate descent, ``"stalled"``.
+    n_samples_fit_ : int
+        Number of rows passed to fit.
+    training_error_ : float
+        Share of the training rows, by weight, that the model puts into the wrong class.
     n_features_in_ : int
         Number of features. Not set for lists of objects.
+    table_ : TableCoding
+        The names and categories of the columns, if X is a data frame and all kernel families accept
+        gaps, as with ``kernels="table"``. In ``support_vectors_``, categories are numbers then.
 
     Examples
     --------

@@ -22,9 +22,14 @@ from ..preparation.validation import (
 from ..solvers.grid import DEFAULT_PENALTIES
 from ._grid_strategy import GridStrategy
 from ._html_attributes import ReadableAttributesMixin
-from ._ongoing_fit import FitAttempt
+from ._ongoing_fit import (
+    CallbackSupportMixin,
+    FitAttempt,
+    FitProgress,
+    showing_progress,
+    with_callbacks,
+)
 from ._path_strategy import PathStrategy
-from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
 from ._searching import SHARED_PARAMETERS, SearchMixin
 from ._voting import VoteMixin
 from .classifier import VotedKernelClassifier
@@ -49,18 +54,19 @@ class VotedKernelClassifierCV(
     ----------
     kernels : as for `VotedKernelClassifier`, default=None
         None means Gaussians of seven widths or, with a grid, the default of
-        `VotedKernelClassifier`. A dict of named alternatives is searched over.
+        `VotedKernelClassifier`. A dict of named alternatives is searched over. ``"table"`` has two:
+        its kernels with and without rules. Rules must be better by 5 per cent of the criterion.
     complexity_penalties, l1_penalties : array-like, default=None
-        A grid of penalties. If only one is given, the other is 1, 0.1, ..., 1e-6. If both are None,
+        A grid of penalties. If only one is set, the other is 1, 0.1, ..., 1e-6. If both are None,
         the search has two stages.
     l2_penalties : array-like, default=None
-        Values of ``l2_penalty`` to search over. They make a grid of every pair of the other
-        penalties, too.
+        Values of ``l2_penalty`` to search over. If they are set, the search uses a grid of the
+        other penalties too.
     l2_norm : as for `VotedKernelClassifier`, default="auto"
     cv : int, splitter or iterable, default=None
         Cross-validation; None means 5 stratified folds, shuffled unless there is a grid.
     scoring : str or callable, default=None
-        A scikit-learn scorer, by which the model is then chosen. None reports accuracy, weighted by
+        If set, the model is chosen by this scikit-learn scorer. None reports accuracy, weighted by
         ``sample_weight`` and ``class_weight``. With a grid, the model is chosen by this accuracy;
         without one, by errors, log-loss and size together.
     prefer : {"best", "sparse"}, default="best"
@@ -204,8 +210,8 @@ class VotedKernelClassifierCV(
         grid = self._grid()
         grids = (self.complexity_penalties, self.l1_penalties, self.l2_penalties)
         by_path = all(penalties is None for penalties in grids)
-        alternatives = self._checked_alternatives()
         refuse_dask(X, "VotedKernelClassifierCV")
+        alternatives = self._checked_alternatives(X)
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
         with FitAttempt(self) as attempt, showing_progress(self) as display:
             X = validate_rows(self, X, families, reset=True)
@@ -260,8 +266,8 @@ class VotedKernelClassifierCV(
         return {**params, "sample_weight": weighted_classes(weights, factors, codes)}
 
     def _offers_probabilities(self) -> bool:
-        # Before the fit, scikit-learn's check of probabilities passes tables to whatever offers
-        # them, even if X must be a kernel matrix.
+        # Before the fit, scikit-learn's check of probabilities passes tables to every estimator
+        # that offers them, even if X must be a kernel matrix.
         is_fitted = hasattr(self, "cv_results_")
         return is_fitted or not self.__sklearn_tags__().input_tags.pairwise
 

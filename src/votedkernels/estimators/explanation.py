@@ -13,7 +13,7 @@ from ._shapley import shapley_values
 
 #: How many votes a table lists if no number is given.
 LISTED = 10
-#: A line of a table: who, by which kernel, how much.
+#: A line of a table: which example, which kernel, how much.
 Line = tuple[str, str, float]
 
 
@@ -239,7 +239,7 @@ class Ballot:
 
 
 def _rest(what: str, n: int, total: float, lines: list[Line]) -> list[Line]:
-    """Return a line for the n that are not listed, if any."""
+    """Return a line for the n entries that are not listed, if any."""
     if n <= 0:
         return []
     amount = total - sum(line[2] for line in lines)

@@ -18,7 +18,7 @@ from ..preparation.validation import check_parameters, check_penalties
 from ..problem import Vote
 from ..solvers.grid import DEFAULT_PENALTIES, Grid, solve_grid
 from ._fitted_attributes import published_constants
-from ._progress import GridWatch, showing_progress
+from ._ongoing_fit import GridWatch, showing_progress
 from .classifier import VotedKernelClassifier
 
 

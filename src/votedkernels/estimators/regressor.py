@@ -1,4 +1,4 @@
-"""`VotedKernelRegressor`: predicts numbers, by the same engine as the classifier."""
+"""`VotedKernelRegressor`: predicts numbers, with the same solvers as the classifier."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from ..kernels.families import NamedFamiliesMixin
 from ..preparation.numbers import check_loss, check_several_quantiles
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters
+from ._conformal import learn_shifts
 from ._html_attributes import ReadableAttributesMixin
-from ._ongoing_fit import FitAttempt, OngoingFit
-from ._progress import CallbackSupportMixin, FitProgress, showing_progress, with_callbacks
+from ._ongoing_fit import (
+    CallbackSupportMixin,
+    FitAttempt,
+    FitProgress,
+    OngoingFit,
+    showing_progress,
+    with_callbacks,
+)
 from ._quantiles import QuantilesMixin, fit_quantiles
 
 
@@ -29,13 +36,14 @@ class VotedKernelRegressor(
 
     where r_k is the Rademacher complexity of kernel k, or a bound on it. The loss is that of
     support vector regression, the absolute error, or the pinball loss of a quantile. Targets are
-    centred and scaled during the fit, so penalties mean the same whatever the unit of the target.
+    centred and scaled during the fit, so penalties do not depend on the unit of the target.
     The fit ends when the duality gap, recomputed from the data, is at most ``tol * objective_``.
 
     Parameters
     ----------
-    kernels : KernelFamily, list of them, or list of (name, KernelFamily), default=None
-        The kernel families. None means ``[Polynomial((1, 2, 3)), Gaussian()]``.
+    kernels : KernelFamily, list of them, list of (name, KernelFamily), or "table", default=None
+        The kernel families. None means ``[Polynomial((1, 2, 3)), Gaussian()]``. ``"table"`` takes a
+        data frame as it is, with numbers, categories, dates and gaps: see `mixed_kernels`.
     loss : {"epsilon-insensitive", "absolute", "quantile"}, default="epsilon-insensitive"
         ``"epsilon-insensitive"`` is ``max(0, |t - f| - epsilon)``, ``"absolute"`` is ``|t - f|``,
         and ``"quantile"`` is the pinball loss, whose minimum is a conditional quantile.
@@ -51,6 +59,10 @@ class VotedKernelRegressor(
         must be among the kernels. ``objective_`` is the sum over the quantiles. The first row of
         ``term_weights_`` and of ``intercept_`` is the lowest quantile, and each further row is
         what is added to reach the next one.
+    conformal : bool, default=False
+        With ``quantiles``, move each quantile except the median by a constant that is learnt from
+        five more fits, each without a fifth of the rows, so that new targets are below it as often
+        as it says. Quantiles still never cross. See the user guide for what is guaranteed.
     complexity_penalty, l1_penalty, l2_penalty, l2_norm : as for `VotedKernelClassifier`
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty
@@ -66,8 +78,8 @@ class VotedKernelRegressor(
     Attributes
     ----------
     support_ : array of shape (n_support,)
-        Indices of the training rows that have a vote, or of your own points if ``centers``
-        holds these.
+        Indices of the training rows that have a vote, or of your own points if you pass
+        ``centers``.
     support_vectors_ : array of shape (n_support, n_features), or list of objects
         The points that have a vote. Empty for a precomputed kernel.
     term_weights_ : array of shape (1, n_terms), or (n_quantiles, n_terms)
@@ -89,6 +101,8 @@ class VotedKernelRegressor(
         Epsilon, in the unit of the target. 0 for ``loss="absolute"``; not set for quantiles.
     target_scale_ : float
         The unit of the target during the fit: its mean absolute distance from the median.
+    conformal_shifts_ : array of shape (n_quantiles,)
+        With ``conformal``, what is added to each quantile, in the unit of the target.
     objective_, dual_bound_, dual_gap_ : float
         F of the model, the proved lower bound on the optimum, and their difference, in the unit of
         the target.
@@ -103,8 +117,15 @@ class VotedKernelRegressor(
         Number of rounds.
     stop_reason_ : str
         Why the fit stopped; see `VotedKernelClassifier`.
+    n_samples_fit_ : int
+        Number of rows passed to fit.
+    training_error_ : float
+        Mean absolute error on the training rows or, for quantiles, the mean pinball loss.
     n_features_in_ : int
         Number of features. Not set for lists of objects.
+    table_ : TableCoding
+        The names and categories of the columns, if X is a data frame and all kernel families accept
+        gaps, as with ``kernels="table"``. In ``support_vectors_``, categories are numbers then.
 
     Examples
     --------
@@ -126,6 +147,7 @@ class VotedKernelRegressor(
         epsilon: float | str = "auto",
         quantile: float = 0.5,
         quantiles: Any = None,
+        conformal: bool = False,
         complexity_penalty: float | str = "auto",
         l1_penalty: float | str = "auto",
         l2_penalty: float = 0.0,
@@ -149,6 +171,7 @@ class VotedKernelRegressor(
         self.epsilon = epsilon
         self.quantile = quantile
         self.quantiles = quantiles
+        self.conformal = conformal
         self.complexity_penalty = complexity_penalty
         self.l1_penalty = l1_penalty
         self.l2_penalty = l2_penalty
@@ -196,7 +219,10 @@ class VotedKernelRegressor(
         ):
             training = Training.prepare(self, X, y, sample_weight, budget=budget)
             if self.quantiles is not None:
-                attempt.publish(fit_quantiles(self, training))
+                found = fit_quantiles(self, training)
+                if self.conformal:
+                    found["conformal_shifts_"] = learn_shifts(self, X, y, sample_weight)
+                attempt.publish(found)
                 return self
             fit = OngoingFit(self, training, partial(FitProgress, self, X, y, display=display))
             fit.run(attempt)

@@ -12,9 +12,8 @@ from ..kernels.families import NamedFamiliesMixin
 from ..preparation.numbers import check_loss
 from ..preparation.validation import validate_numbers, validate_rows, validate_weights
 from ._html_attributes import ReadableAttributesMixin
-from ._ongoing_fit import FitAttempt
+from ._ongoing_fit import CallbackSupportMixin, FitAttempt, showing_progress, with_callbacks
 from ._path_strategy import PathStrategy
-from ._progress import CallbackSupportMixin, showing_progress, with_callbacks
 from ._searching import SHARED_PARAMETERS, SearchMixin
 from ._voting import NumberVoteMixin
 from .regressor import VotedKernelRegressor
@@ -34,14 +33,15 @@ class VotedKernelRegressorCV(
     ----------
     kernels : as for `VotedKernelRegressor`, default=None
         None means Gaussians of seven widths. A dict of named alternatives is searched over.
+        ``"table"`` has two: its kernels with and without rules.
     loss : {"absolute", "epsilon-insensitive", "quantile"}, default="absolute"
         Settings are compared by the mean absolute error or, for quantiles, by the pinball loss.
-        A tube matters only for the choice of the rows that vote.
+        Epsilon affects only the choice of the rows that vote.
     epsilon, quantile : as for `VotedKernelRegressor`
     cv : int, splitter or iterable, default=None
         Cross-validation; None means 5 shuffled folds.
     scoring : str or callable, default=None
-        A scikit-learn scorer, by which the model is then chosen. None reports minus the mean
+        If set, the model is chosen by this scikit-learn scorer. None reports minus the mean
         absolute error, or minus the mean pinball loss.
     prefer : {"best", "sparse"}, default="best"
         ``"sparse"`` chooses the model with the fewest support vectors among those that are within
@@ -50,6 +50,11 @@ class VotedKernelRegressorCV(
         How many of the best votes are averaged. Not used with ``prefer="sparse"``.
     refit : bool, default=True
         Whether to fit the chosen model on all rows. If False, the search cannot predict.
+    scale_features : bool, default=True
+        With ``kernels=None``, also search over Gaussians whose features are first multiplied by
+        scales that grow with their relevance. The scales are learned from the training rows of each
+        fold and, for the model, from all rows; they are ``kernels_[0].feature_scales``. Not used
+        for sparse rows, or with a single feature.
     complexity : as for `VotedKernelRegressor`, default="auto"
         ``"auto"`` is ``StableRank(power=2)``. A dict of named alternatives is searched over.
     centers, fit_intercept, tol, max_iter, memory_limit, random_state
@@ -101,6 +106,7 @@ class VotedKernelRegressorCV(
         prefer: str = "best",
         committee: int = 5,
         refit: bool = True,
+        scale_features: bool = True,
         complexity: Any = "auto",
         centers: Any = None,
         fit_intercept: bool = True,
@@ -122,6 +128,7 @@ class VotedKernelRegressorCV(
         self.prefer = prefer
         self.committee = committee
         self.refit = refit
+        self.scale_features = scale_features
         self.complexity = complexity
         self.centers = centers
         self.fit_intercept = fit_intercept
@@ -150,8 +157,8 @@ class VotedKernelRegressorCV(
         self
         """
         self._check_choice()
-        alternatives = self._checked_alternatives()
         refuse_dask(X, "VotedKernelRegressorCV")
+        alternatives = self._checked_alternatives(X)
         families = [family for _, family in clone_families(alternatives[0][1].kernels)]
         with FitAttempt(self) as attempt, showing_progress(self) as display:
             X = validate_rows(self, X, families, reset=True)
@@ -164,9 +171,9 @@ class VotedKernelRegressorCV(
             self._fit_by_path(PathStrategy(self, alternatives, data), attempt, display)
         return self
 
-    def _checked_alternatives(self) -> Any:
+    def _checked_alternatives(self, X: Any) -> Any:
         check_loss(self)
-        return super()._checked_alternatives()
+        return super()._checked_alternatives(X)
 
     def chosen_regressor(self) -> VotedKernelRegressor:
         """Return an unfitted regressor with the parameters that the search chose.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._fitted_attributes import PROBABILITY_SCALE
+from ._fitted_attributes import CROSS_VALIDATION, N_SAMPLES, PROBABILITY_SCALE, TRAINING_ERROR
 
 #: Up to this many classes are listed by name.
 MOST_CLASSES = 8
@@ -72,27 +72,41 @@ def summarise(model: Any, X: Any = None, y: Any = None) -> ModelSummary:
         facts["loss"] = describe_loss(model)
     if hasattr(model, "n_features_in_"):
         facts["features"] = str(model.n_features_in_)
+    if hasattr(model, N_SAMPLES):
+        facts["rows"] = str(getattr(model, N_SAMPLES))
     facts["support vectors"] = str(len(model.support_))
     facts["terms"] = str(model.term_weights_.shape[1])
     facts["penalties"] = (
         f"complexity {model.complexity_penalty_:.3g}, l1 {model.l1_penalty_:.3g} "
         f"({how_chosen(model)})"
     )
-    if np.isfinite(getattr(model, "best_score_", np.nan)):
-        facts["cross-validation"] = describe_search(model)
+    search = describe_search(model)
+    if search is not None:
+        facts["cross-validation"] = search
     facts["objective"] = describe_gap(model.objective_, model.dual_gap_, model.stop_reason_)
     if hasattr(model, "relaxed_objective_"):
         facts["relaxed"] = describe_gap(model.relaxed_objective_, model.relaxed_dual_gap_)
-    if not hasattr(model, "classes_"):
-        if X is not None:
-            errors = np.abs(np.asarray(model.predict(X)) - np.asarray(y))
-            facts["mean absolute error on given rows"] = f"{errors.mean():.4g}"
-        return ModelSummary(facts, kernels_that_vote(model))
-    facts["probabilities"] = "yes" if hasattr(model, PROBABILITY_SCALE) else "no"
-    if X is not None:
-        wrong = np.asarray(model.predict(X)) != np.asarray(y)
-        facts["error on given rows"] = f"{wrong.mean():.4f} ({wrong.sum()} of {len(wrong)})"
+    if hasattr(model, "classes_"):
+        facts["probabilities"] = "yes" if hasattr(model, PROBABILITY_SCALE) else "no"
+    facts |= describe_errors(model, X, y)
     return ModelSummary(facts, kernels_that_vote(model))
+
+
+def describe_errors(model: Any, X: Any, y: Any) -> dict[str, str]:
+    """Return the error on the training rows, and on rows given by the user."""
+    errors = {}
+    if hasattr(model, TRAINING_ERROR):
+        measure = ""
+        if not hasattr(model, "classes_"):
+            measure = " (pinball loss)" if model.loss == "quantile" else " (mean absolute error)"
+        errors["training error"] = f"{getattr(model, TRAINING_ERROR):.4g}{measure}"
+    if X is not None and hasattr(model, "classes_"):
+        wrong = np.asarray(model.predict(X)) != np.asarray(y)
+        errors["error on given rows"] = f"{wrong.mean():.4f} ({wrong.sum()} of {len(wrong)})"
+    elif X is not None:
+        distances = np.abs(np.asarray(model.predict(X)) - np.asarray(y))
+        errors["mean absolute error on given rows"] = f"{distances.mean():.4g}"
+    return errors
 
 
 def describe_loss(model: Any) -> str:
@@ -119,27 +133,32 @@ def how_chosen(model: Any) -> str:
     """Return where the penalties come from."""
     if hasattr(model, "cv_results_"):
         return "chosen by cross-validation" if model.best_params_ else "default; no time to search"
-    if hasattr(model, PROBABILITY_SCALE) and not getattr(model, "probability", False):
-        # Only a search has probabilities without being asked; this one comes from a file.
+    from_search = hasattr(model, PROBABILITY_SCALE) and not getattr(model, "probability", False)
+    if hasattr(model, CROSS_VALIDATION) or from_search:
+        # A model from a file. Older files do not describe the search, but only a search has
+        # probabilities by default.
         return "chosen by cross-validation"
     if "auto" in (model.complexity_penalty, model.l1_penalty):
         return "default for this number of rows"
     return "given"
 
 
-def describe_search(model: Any) -> str:
-    """Return the score of the best setting, and the setting."""
+def describe_search(model: Any) -> str | None:
+    """Return the score of the best setting, and the setting; None if there was no search."""
+    if not np.isfinite(getattr(model, "best_score_", np.nan)):
+        text: str | None = getattr(model, CROSS_VALIDATION, None)
+        return text
     spread = model.cv_results_["std_test_score"][model.best_index_]
     score = "score"
     if model.scoring is None:
         score = "accuracy" if hasattr(model, "classes_") else "minus the mean loss"
-    text = f"{score} {model.best_score_:.4f} +- {spread:.4f} in {model.n_splits_} folds"
+    found = f"{score} {model.best_score_:.4f} +- {spread:.4f} in {model.n_splits_} folds"
     shown = {"kernel": "{}", "kernels": "{}", "relaxation": "rho {:.2g}"}
     parts = [form.format(model.best_params_[name]) for name, form in shown.items()
              if name in model.best_params_]  # fmt: skip
     if hasattr(model, "members_"):
         parts.append(f"committee of {len(model.members_)}")
-    return "; ".join([text, ", ".join(parts)] if parts else [text])
+    return "; ".join([found, ", ".join(parts)] if parts else [found])
 
 
 def describe_gap(objective: float, gap: float, reason: str | None = None) -> str:

@@ -15,7 +15,8 @@ from .paper import CLAIMS, DATASETS, SVMS, TABLE, VOTES, Claim
 from .selection import Group
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "open"
-#: An error lower than the better SVM's by at least this share is a considerable improvement.
+#: An error that is lower than the better SVM's by at least this share is a considerable
+#: improvement.
 CONSIDERABLE = 0.2
 MUCH_SPARSER = 0.5
 
@@ -56,7 +57,7 @@ def _finding(key: str, group: Group, outcome: tuple[str, str]) -> Finding:
     return Finding(CLAIMS[key], group.family, group.scaling, group.rule, *outcome)
 
 
-# -- what the claims are judged by -------------------------------------------------------
+# -- the results that claims are judged by -----------------------------------------------
 
 
 class _Results:
@@ -123,7 +124,7 @@ def sparsity_ratios(support: Figures, vote: str, svm: str) -> dict[str, float]:
     }
 
 
-_NOTHING = (OPEN, "The records have no data set with all that this claim is about.")
+_NOTHING = (OPEN, "The records have no data set with all the results that this claim needs.")
 _PAPER_ERRORS = {d: {a: cell.error for a, cell in row.items()} for d, row in TABLE.items()}
 _PAPER_SUPPORT = {d: {a: cell.support for a, cell in row.items()} for d, row in TABLE.items()}
 
@@ -169,7 +170,7 @@ def _judge_no_difference(results: _Results) -> tuple[str, str]:
     wins = results.significant_wins(results.votes)
     rest = [d for d in results.datasets if d not in wins]
     if not rest:
-        return HOLDS, "There is no rest: a VKR is significantly better on every data set."
+        return HOLDS, "There are no other data sets: a VKR is significantly better on all of them."
     tests = [test for (d, a, _), test in results.tests.items() if d in rest and a in results.votes]
     better = [test for test in tests if test.outcome == "better"]
     worse = [test for test in tests if test.outcome == "worse"]
@@ -212,7 +213,7 @@ def _judge_ten_times(results: _Results) -> tuple[str, str]:
             largest.append(max(ratios.values()))
     if not parts:
         return _NOTHING
-    words = "Support vectors of L2-SVM by those of VKR. " + " ".join(parts)
+    words = "Support vectors of L2-SVM divided by those of VKR. " + " ".join(parts)
     if max(largest) >= 10 and max(medians) >= 2:
         return HOLDS, words
     return (IN_PART if max(medians) > 1 else FAILS), words
@@ -289,7 +290,8 @@ def _judge_gaussian_sparsity(gaussian: _Results, polynomial: _Results) -> tuple[
         return _NOTHING
     median = float(np.median(list(ratios.values())))
     words = (
-        f"Support vectors with Gaussian by those with polynomial kernels: {describe_ratios(ratios)}"
+        "Support vectors with Gaussian kernels divided by those with polynomial kernels: "
+        f"{describe_ratios(ratios)}"
     )
     return (HOLDS if 0.5 <= median <= 2 else IN_PART if 0.25 <= median <= 4 else FAILS), words
 
@@ -309,15 +311,15 @@ _GAUSSIAN_JUDGES = {
 
 
 def describe_paper(key: str) -> str:
-    """Say what the paper's own table yields for a claim; "" if the table does not say."""
+    """Return what the paper's own table says about a claim; "" if it says nothing."""
     votes = VOTES["polynomial"]
     n = len(DATASETS)
     if key == "outperforms":
         marked = [d for d, row in TABLE.items() if any(cell.mark for cell in row.values())]
         return (
             f"In the paper's table a VKR has the lowest mean on "
-            f"{len(lower_than_both(_PAPER_ERRORS, votes))} of {n} data sets, and marks of "
-            f"significance (5% or 10%) stand on {len(marked)}; its text says 5."
+            f"{len(lower_than_both(_PAPER_ERRORS, votes))} of {n} data sets, and it marks "
+            f"significance (5% or 10%) on {len(marked)}; its text says 5."
         )
     if key == "considerable":
         return (

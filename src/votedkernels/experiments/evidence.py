@@ -23,7 +23,7 @@ PEER_NAMES = {
     "rvm": "RVM",
     "easymkl": "EasyMKL",
     "vkr-all": "VKR, tuned",
-    "vkr-default": "VKR as it comes",
+    "vkr-default": "VKR with defaults",
 }
 _TEXTS = ("family", "scaling", "dataset", "algorithm")
 _COUNTS = ("n_train", "n_validation", "n_test")
@@ -67,7 +67,7 @@ def check_record(raw: RawRecord, path: Path | str) -> Record:
 
 
 def _find_wrong_field(raw: RawRecord) -> str:
-    """Say which field is missing or of the wrong type; "" if all are there."""
+    """Return which field is missing or of the wrong type; "" if all are valid."""
     for name in _TEXTS:
         if not isinstance(raw.get(name), str):
             return f"has no {name}"
@@ -87,7 +87,7 @@ def _find_wrong_field(raw: RawRecord) -> str:
 
 
 def _find_wrong_figures(raw: RawRecord) -> str:
-    """Say which of the lists, all of equal length, has an invalid entry; "" if none has."""
+    """Return which of the lists, all of equal length, has an invalid entry; "" if none has."""
     record = cast(Record, raw)
     errors = {
         "validation_errors": (record["validation_errors"], record["n_validation"]),
@@ -131,7 +131,7 @@ def rank_of(algorithm: str) -> tuple[int, str]:
 
 
 def describe_missing(records: Sequence[Record]) -> list[str]:
-    """Say, for each family and scaling, which records of the protocol are missing."""
+    """Return, for each family and scaling, which records of the protocol are missing."""
     lines = []
     for family, scaling in unique((r["family"], r["scaling"]) for r in records):
         here = [r for r in records if (r["family"], r["scaling"]) == (family, scaling)]

@@ -149,16 +149,16 @@ CLAIMS = {
             "VKR outperforms both SVMs on 5 of 11 data sets",
             "On 5 out of 11 datasets VKR outperformed L2-SVM and L1-SVM",
             "A data set counts where one of the two VKR has a lower mean error than both SVMs. "
-            "Holds if on at least 5 of 11 the difference to both is significant (corrected "
-            "resampled t-test, 5%); in part if on at least 5 of 11 the means alone say so.",
+            "Holds if on at least 5 of 11 the difference from both is significant (corrected "
+            "resampled t-test, 5%); in part if only the means are lower on at least 5 of 11.",
         ),
         Claim(
             "considerable",
             "The improvement is considerable on 3 data sets",
             "with a considerable improvement on 3 data sets",
             "Considerable is an error at least a fifth below that of the better SVM, which in the "
-            "paper's own table picks three data sets. Holds if it is so on at least 3 of 11 and "
-            "significant at 5% against both SVMs; in part if the means alone say so.",
+            "paper's own table is true of three data sets. Holds if it is true of at least 3 of 11 "
+            "and significant at 5% against both SVMs; in part if it is true of the means alone.",
         ),
         Claim(
             "no-difference",
@@ -180,15 +180,15 @@ CLAIMS = {
             "VKR is often up to ten times sparser than L2-SVM",
             "solutions obtained by VKR are often up to 10 times sparser then those of L2-SVM",
             "Holds if a VKR has at least ten times fewer support vectors than L2-SVM on one data "
-            "set or more, and the median ratio is at least 2; in part if the median ratio is above "
-            "1 without that.",
+            "set or more, and the median ratio is at least 2; in part if only the median ratio is "
+            "above 1.",
         ),
         Claim(
             "always-sparser",
             "VKR is always much sparser than the other algorithms",
             "our algorithm always finds solutions that are much sparse than those of the other "
             "support vector algorithms",
-            "Much sparser is at most half the support vectors. Holds if it is so for every VKR "
+            "Much sparser is at most half the support vectors. Holds if this is true of every VKR "
             "against both SVMs on every data set; in part if every VKR has fewer than both on more "
             "than half of the data sets.",
         ),
@@ -199,7 +199,7 @@ CLAIMS = {
             "however, improvements obtained by VKR are not always as significant in this case.",
             "Holds if VKRc with Gaussian kernels does not differ at 5% from VKRc with polynomial "
             "kernels on at least half of the data sets, and improves significantly on both SVMs on "
-            "no more data sets than with polynomial kernels; in part if one of the two is so.",
+            "no more data sets than with polynomial kernels; in part if one of the two is true.",
         ),
         Claim(
             "gaussian-sparsity",

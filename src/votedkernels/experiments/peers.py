@@ -1,4 +1,4 @@
-"""Other classifiers under the same protocol, for comparison, and what is tuned.
+"""Other classifiers under the same protocol, for comparison, with the parameters that are tuned.
 
     svc-gaussian             scikit-learn's SVC; width and C
     logistic-regression      C
@@ -6,7 +6,7 @@
     rvm                      relevance vector machine (package fastrvm); width
     easymkl                  EasyMKL over the same kernels (package MKLpy); lambda
     vkr-all                  our vote over polynomials and Gaussians together; both penalties
-    vkr-default              ``VotedKernelClassifier()`` with its defaults; nothing
+    vkr-default              ``VotedKernelClassifier()`` with its defaults; nothing is tuned
 
 Features are standardised, and widths are in units of 1 / n_features. A method without support
 vectors has a count of -1.

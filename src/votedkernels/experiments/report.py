@@ -168,7 +168,7 @@ def _render_markdown(
         lines += [
             "- "
             + escape_markdown(
-                f"{v.where}: {v.literal.verdict}. {v.literal.words} Where each run chooses its own "
+                f"{v.where}: {v.literal.verdict}. {v.literal.words} If each run chooses its own "
                 f"setting: {v.per_run.verdict}. {v.per_run.words}"
             )
             for v in entry.verdicts

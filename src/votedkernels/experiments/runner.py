@@ -1,7 +1,8 @@
 """Run units of work in parallel processes, and record each when it ends.
 
-A unit depends on its name alone (data set, partition, run, algorithm). Except for the seconds, the
-records therefore do not depend on the order, on the number of processes, or on interruptions.
+The results of a unit depend only on its name (data set, partition, run, algorithm). Except for the
+seconds, the records therefore do not depend on the order, on the number of processes, or on
+interruptions.
 """
 
 from __future__ import annotations

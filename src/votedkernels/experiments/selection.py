@@ -55,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Summary:
-    """The mean of a number over runs and partitions, and how much it varies.
+    """The mean of a quantity over runs and partitions, and how much it varies.
 
     ``sd`` is the standard deviation over the five runs of a partition, as in the paper's table
     (with several partitions, the root of the mean variance). ``spread`` is the standard deviation
@@ -127,7 +127,7 @@ class Group:
 
 
 def summarise(parts: Iterable[Sequence[float]]) -> Summary | None:
-    """Summarise a number of each run, grouped by partition; None if there are none."""
+    """Summarise one number per run, grouped by partition; None if there are none."""
     kept = [[x for x in part if not math.isnan(x)] for part in parts]
     kept = [part for part in kept if part]
     if not kept:

@@ -91,7 +91,9 @@ def tabulate_sparsity(group: Group) -> Table:
                 theirs = cells["l2-svm"].support / cells[vote].support if cells else None
                 row.append(number_cell("ratio", theirs, 1))
         rows.append(tuple(row))
-    return _table(group, "Support vectors of L2-SVM by those of the other", columns, rows)
+    return _table(
+        group, "Support vectors of L2-SVM divided by those of other algorithms", columns, rows
+    )
 
 
 def tabulate_spread(group: Group) -> Table | None:
@@ -160,8 +162,8 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
             )
         )
     names = (
-        "Algorithm", "Fits", "Hit a cap, %", "Failed, %", "Chosen ones that hit a cap, %",
-        "Largest relative gap", "Gap above tolerance, %", "Chosen ones with such a gap, %",
+        "Algorithm", "Fits", "Hit a cap, %", "Failed, %", "Chosen fits that hit a cap, %",
+        "Largest relative gap", "Gap above tolerance, %", "Chosen fits with such a gap, %",
         "Seconds of fitting",
     )  # fmt: skip
     return _table(group, "How fits ended", [("", name) for name in names], rows)
@@ -195,11 +197,11 @@ def tabulate_ranks(group: Group) -> Table | None:
 
 
 def describe_ranks(test: FriedmanTest) -> str:
-    """Say what Friedman's test finds."""
+    """Return what Friedman's test finds, in words."""
     found = "differ" if test.f_p < 0.05 else "do not differ significantly"
     return (
-        f"Over {test.n_datasets} data sets the algorithms {found} (Friedman, Iman and Davenport's "
-        f"F = {test.f:.2f}, {format_p(test.f_p)}). By Nemenyi's test two differ at 5% where their "
+        f"Over {test.n_datasets} data sets, the algorithms {found} (Friedman, Iman and Davenport's "
+        f"F = {test.f:.2f}, {format_p(test.f_p)}). By Nemenyi's test, two differ at 5% if their "
         f"average ranks are more than {test.critical_difference:.2f} apart."
     )
 

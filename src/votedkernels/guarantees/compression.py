@@ -1,8 +1,8 @@
-"""The sample-compression bound: a model that few rows and few bits describe overfits little.
+"""The sample-compression bound: few rows and few bits describe the model, so it overfits little.
 
-Fix a prefix-free code for messages. Let h be the classifier that s rows of the sample and a message
-sigma describe, and k the number of its errors on the other m - s rows. With probability 1 - delta
-over samples of m independent rows, for all sets of s rows and all messages at once,
+Fix a prefix-free code for messages. Let h be the classifier that is described by s rows of the
+sample and a message sigma, and k the number of its errors on the other m - s rows. With probability
+1 - delta over samples of m independent rows, for all sets of s rows and all messages at once,
 
     R(h) <= tail(k, m - s, delta P(s) / C(m, s) 2^-|sigma|),     P(s) = 1 / ((s + 1) (s + 2)),
 
@@ -22,10 +22,10 @@ has, in this order:
 - whether the sign of each term is the label of its row, by the adaptive code for two symbols;
 - the size of each term, one of 2^b multiples of the largest size divided by 2^b: b bits.
 
-The adaptive code spends -log2 ((c + 1/p) / (i + 1)) bits on a symbol that was c of the i symbols
-before it. So a kernel that votes often costs little, and so do signs that agree with the labels.
-The common factor of all sizes is not encoded, because it does not change the sign of the vote. The
-bound holds for the vote with these rounded weights.
+The adaptive code spends -log2 ((c + 1/p) / (i + 1)) bits on a symbol that occurred c times among
+the i symbols before it. So a kernel that votes often costs little, and so do signs that agree with
+the labels. The common factor of all sizes is not encoded, because it does not change the sign of
+the vote. The bound holds for the vote with these rounded weights.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def message_bits(
 
 
 def adaptive_bits(counts: IntArray, n_symbols: int) -> float:
-    """Return the bits of any sequence in which symbols occur so often, by the adaptive code.
+    """Return the bits that the adaptive code needs for any sequence with these counts of symbols.
 
     The product of (c + 1/p) / (i + 1) over a sequence does not depend on the order of its symbols.
     Over all sequences of the same length, these products sum to 1.
@@ -107,12 +107,12 @@ def adaptive_bits(counts: IntArray, n_symbols: int) -> float:
 def compression_bound(
     n_errors: int, n_rows: int, n_support: int, n_bits: float, delta: float
 ) -> float:
-    """Return the bound of a classifier described by some rows and a message.
+    """Return the bound on the error of a classifier described by some rows and a message.
 
     Parameters
     ----------
     n_errors : errors on the other rows
-    n_rows : m, with the rows that describe the classifier
+    n_rows : m, including the rows that describe the classifier
     n_support : s
     n_bits : the length of the message
     delta : the probability that the bound fails

@@ -32,7 +32,7 @@ METHODS = ("theorem", "compression", "test", "best")
 
 
 class VotingModel(Protocol):
-    """What the theorems ask of a fitted model; see `VotedKernelClassifier`."""
+    """What the theorems require of a fitted model; see `VotedKernelClassifier`."""
 
     classes_: NDArray[np.generic]
     kernels_: list[KernelFamily]
@@ -90,7 +90,8 @@ def generalization_bound(
                 "vector; pass other rows, or use method='compression'."
             )
         return bound_by_test(model, X, signs, delta)
-    if method == "best" and (model.term_support_indices_ < 0).any():
+    own_centers = model.centers is not None and np.ndim(model.centers) > 0
+    if method == "best" and (own_centers or (model.term_support_indices_ < 0).any()):
         return bound_by_theorem(model, X, y, delta=delta, radius=radius)
     part = delta / 2 if method == "best" else delta
     check_rows_of_fit(model, rows)
@@ -142,7 +143,7 @@ def bound_by_theorem(
             delta_left = delta * share
         elif largest > radius * (1 + 1e-12):
             raise ValueError(
-                f"radius={radius:g}, but a row has norm {largest:.6g}; give a radius that no row "
+                f"radius={radius:g}, but a row has norm {largest:.6g}; use a radius that no row "
                 "can ever exceed, or None to choose one at the cost of a share of delta."
             )
         else:
@@ -243,7 +244,7 @@ def _families(
         if not np.isfinite(largest).all():
             name = family.names_[int(np.argmin(np.isfinite(largest)))]
             raise ValueError(
-                f"kernel {name} overflows within radius={radius:g}; give a smaller radius or "
+                f"kernel {name} overflows within radius={radius:g}; use a smaller radius or "
                 "lower degrees."
             )
         if getattr(family, "bound", None) is not None:

@@ -1,4 +1,4 @@
-"""Bounds that need no complexity: by sample compression, and by rows not seen before."""
+"""Bounds that need no complexity: from sample compression, and from unseen rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .theorems import GeneralizationBound
 if TYPE_CHECKING:
     from .of_model import VotingModel
 
-#: A vote is a tie, and counts as an error, within this share of the largest vote: the sign of a
-#: smaller one depends on rounding.
+#: A vote below this share of the largest vote is a tie, and counts as an error: its sign depends on
+#: rounding.
 TIE = 1e-12
 
 
@@ -95,7 +95,7 @@ def _bound_of_rounded(
 def with_weights(model: VotingModel, vote: RoundedVote) -> VotingModel:
     """Return a copy of a fitted model with rounded weights, without terms and rows of weight 0.
 
-    The copy has no certificate of its own: its objective is unknown, so the gap is infinite.
+    The copy has no certificate: its objective is unknown, so the gap is infinite.
     """
     rounded = copy.copy(model)
     voting = np.flatnonzero(vote.weights)
@@ -112,18 +112,26 @@ def with_weights(model: VotingModel, vote: RoundedVote) -> VotingModel:
         weights=np.abs(vote.weights[voting]),
         minlength=len(model.kernel_names_),
     ).astype(np.float64)
+    for name in ("training_error_", "relaxed_objective_", "relaxed_dual_gap_"):
+        vars(rounded).pop(name, None)  # those of the vote before rounding
     rounded.objective_, rounded.dual_gap_ = math.nan, math.inf
     rounded.class_objectives_, rounded.class_dual_gaps_ = np.array([math.nan]), np.array([math.inf])
     return rounded
 
 
 def check_rows_of_fit(model: VotingModel, X: Rows) -> None:
-    """Raise unless the support vectors are where the fit found them."""
+    """Raise unless the support vectors are at the places in X where the fit found them."""
     if model.centers is not None and np.ndim(model.centers) > 0:
         raise ValueError(
             "method='compression' needs centres that are training rows; this model has its own."
         )
     n_rows, support = count_rows(X), model.support_
+    n_fit = getattr(model, "n_samples_fit_", n_rows)  # models from older files do not have it
+    if n_rows != n_fit:
+        raise ValueError(
+            f"method='compression' needs the rows that the model was fitted on, and these were "
+            f"{n_fit}; X has {n_rows} rows."
+        )
     there = len(support) == 0 or int(support.max()) < n_rows
     if there and len(support) and not are_precomputed(model.kernels_):
         there = rows_equal(take_rows(X, support), model.support_vectors_)
@@ -139,7 +147,8 @@ def rows_equal(first: Rows, second: Rows) -> bool:
     if is_sparse(first) and is_sparse(second):
         return bool(first.shape == second.shape and (first != second).nnz == 0)
     if isinstance(second, np.ndarray):
-        return bool(np.array_equal(np.asarray(first), second))
+        has_gaps = second.dtype.kind == "f" and bool(np.isnan(second).any())
+        return bool(np.array_equal(np.asarray(first), second, equal_nan=has_gaps))
     return list(_each(first)) == list(_each(second))
 
 

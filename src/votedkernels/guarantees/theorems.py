@@ -70,7 +70,7 @@ class GeneralizationBound:
     n_support, n_bits : int, float
         For sample compression, the number of rows and of bits that describe the model.
     rounded : VotedKernelClassifier or None
-        For sample compression, the model with rounded weights, about which the bound is.
+        For sample compression, the model with rounded weights, to which the bound applies.
     """
 
     value: float
@@ -92,7 +92,7 @@ class GeneralizationBound:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether the bound is 1 or more, and so says nothing."""
+        """Whether the bound is 1 or more, so that it says nothing."""
         return not self.value < 1.0
 
     def __repr__(self) -> str:
@@ -249,8 +249,8 @@ def constant_bound(errors: NDArray[np.bool_], delta: float) -> GeneralizationBou
     """Return the bound for a vote that is one of the two constants.
 
     This is Hoeffding's inequality (Journal of the American Statistical Association 58, 1963), with
-    the share of delta that the theorems leave: those for n <= 22 say nothing, and have
-    sum_n 1/(n (n + 1)) = 22/23 of it.
+    the share of delta that the theorems leave: for n <= 22 they say nothing, and their share would
+    be sum_n 1/(n (n + 1)) = 22/23 of it.
     """
     m = len(errors)
     terms = {

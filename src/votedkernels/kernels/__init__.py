@@ -10,6 +10,7 @@ from .elastic_distance import ElasticDistance
 from .families import are_precomputed, clone_families, continuous_family, is_named_list
 from .gaussian import Gaussian
 from .local_columns import LocalColumns
+from .mixed_gaussian import MixedGaussian
 from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .similarity import Similarity
@@ -27,6 +28,7 @@ __all__ = [
     "KernelFamily",
     "LocalColumns",
     "Missing",
+    "MixedGaussian",
     "Polynomial",
     "Precomputed",
     "Similarity",

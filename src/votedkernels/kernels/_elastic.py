@@ -102,7 +102,7 @@ def real_penalty(x: FloatArray, y: FloatArray, radius: float, gap: float) -> flo
 
 @inlined
 def _split(new: float, a: float, b: float, cost: float) -> float:
-    """Return the cost of inserting a value between or beside two others."""
+    """Return the cost of inserting a value between or next to two others."""
     if min(a, b) <= new <= max(a, b):
         return cost
     return cost + min(abs(new - a), abs(new - b))
@@ -182,7 +182,7 @@ def fill_distances(
     """Compute the distances of all pairs of series, for each window.
 
     The series are joined along time: series i is ``X[X_starts[i]:X_starts[i + 1]]``. A window is a
-    share of the length. Series of unequal lengths need at least one more step.
+    fraction of the length. Series of unequal lengths need at least one more step.
     """
     for i in range(len(X_starts) - 1):
         x = X[X_starts[i] : X_starts[i + 1]]

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from .base import FloatArray
 
@@ -135,8 +137,8 @@ _LOG2_HIGH = 6.93147180369123816490e-01
 _LOG2_LOW = 1.90821492927058770002e-10
 
 
-# This function has flags of its own. numba must not inline it: its code would get the caller's
-# flags, and reordered sums would join the two parts of log 2. LLVM inlines it with its own flags.
+# This function has its own flags. numba must not inline it: its code would get the caller's flags,
+# and reordered sums would join the two parts of log 2. LLVM inlines it with its own flags.
 @njit(nogil=True, fastmath={"contract", "nsz"})
 def _exp(x: float) -> float:
     """Return exp(x) for x <= 0, without branches, so that it runs in vector lanes.
@@ -188,3 +190,34 @@ def exponentials(x: FloatArray, out: FloatArray) -> None:
     """Write exp(x) for numbers <= 0, to measure the best speed `add_gaussians` could reach."""
     for i in range(x.size):
         out[i] = _exp(x[i])
+
+
+@compiled
+def price_thresholds(
+    codes: NDArray[np.int32],
+    v: FloatArray,
+    places: NDArray[np.unsignedinteger],
+    centers: NDArray[np.int32],
+    first: NDArray[np.bool_],
+    out: FloatArray,
+) -> None:
+    """Write the sum of v over codes above that of each centre, minus all others, into ``out``.
+
+    ``codes`` are sorted. ``places`` has an entry per code, which becomes the number of ``codes`` up
+    to it: small integers stay in cache when centres read them in any order. Where ``first`` is
+    False, the result is 0.
+    """
+    total = 0.0
+    for i in range(len(v)):
+        total += v[i]
+    sums = np.empty(len(codes) + 1)
+    sums[0] = total
+    below, start = 0.0, 0
+    for i in range(len(codes)):
+        places[start : codes[i]] = i
+        start = codes[i]
+        below += v[i]
+        sums[i + 1] = total - 2.0 * below
+    places[start:] = len(codes)
+    for j in range(len(centers)):
+        out[j] = sums[places[centers[j]]] if first[j] else 0.0

@@ -94,7 +94,7 @@ def count_rows(X: Sized | HasShape) -> int:
 
 
 def in_moderate_units(sample_weight: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights of moderate size, and a root such that weights * root^2 are the given ones.
+    """Return weights of moderate size, and a root such that weights * root^2 are the original ones.
 
     Sums over weights of 1e300 overflow; sums over moderate weights do not. The root is a power of
     two, so the change of unit is exact.
@@ -176,10 +176,13 @@ class KernelFamily(BaseEstimator):
     #: Rows may have gaps (NaN).
     accepts_gaps = False
 
+    #: `fit` learns scales or values, which a search must not learn from held-out rows.
+    learns_from_rows = False
+
     #: There are infinitely many members, and the solver chooses among them.
     is_continuous = False
 
-    #: B(x, c) = B(c, x), and `correlate_fused` takes transposed blocks of it.
+    #: B(x, c) = B(c, x), and `correlate_fused` expects transposed blocks of it.
     has_fused = False
 
     #: B(x, c) = B(c, x), so that half of a square matrix is enough.
@@ -191,7 +194,7 @@ class KernelFamily(BaseEstimator):
     #: A value may take arbitrarily long, so the deadline is checked before each block.
     is_costly = False
 
-    #: Members are positive definite by their formula, not because the user says so.
+    #: Members are positive definite by their formula, not by the user's declaration.
     is_definite_by_formula = False
 
     #: No member ever has a negative value.
@@ -396,7 +399,7 @@ def as_tuple(values: Numbers, *, parameter: str) -> tuple[float, ...]:
         return (cast(float, values),)
     entries: tuple[float, ...] = tuple(np.asarray(values).tolist())
     if not entries:
-        raise ValueError(f"{parameter} is empty; give at least one value.")
+        raise ValueError(f"{parameter} is empty; pass at least one value.")
     return entries
 
 

@@ -3,8 +3,8 @@
     Categories   K_f(x, c) = 1 if x_f = c_f, else 0         one column for each value of a feature
     Missing      K_f(x, c) = 1 if x_f and c_f are missing, else 0       one column for each feature
 
-In `Categories`, a gap (NaN) and a value that the training sample does not have equal nothing, so
-they get no vote.
+In `Categories`, a gap (NaN) equals no value, and neither does a value that is not in the training
+sample, so both get no vote.
 
 Complexity. If the features have Q values in total, there are Q columns, of norm at most sqrt(m), so
 the Rademacher complexity is at most sqrt(2 log(2 Q) / m) by Massart's lemma. For gaps, Q is the
@@ -45,7 +45,7 @@ class Categories(CodedFamily):
         return np.where(np.isin(values, self.values_[k]), values, np.nan)
 
     def evaluate(self, k: int, values: FloatArray, levels: FloatArray) -> FloatArray:
-        """Return 1 where the value is that of the column."""
+        """Return 1 where the value equals that of the column."""
         del k
         return np.equal.outer(values, levels).astype(np.float64)
 
@@ -60,10 +60,10 @@ class Categories(CodedFamily):
         """Return the same, since no value is negative."""
         return self.table(k, sums)
 
-    def rule(self, k: int, level: float, feature: str) -> str:
+    def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:
         """Return "feature = value"."""
         del k
-        return f"{feature} = {level:.6g}"
+        return f"{feature} = {f'{level:.6g}' if category is None else category}"
 
     def log_growth(self, m: float) -> FloatArray:
         """Return log(2 Q)."""
@@ -105,9 +105,9 @@ class Missing(CodedFamily):
         """Return the same, since no value is negative."""
         return self.table(k, sums)
 
-    def rule(self, k: int, level: float, feature: str) -> str:
+    def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:
         """Return "feature is missing"."""
-        del k, level
+        del k, level, category
         return f"{feature} is missing"
 
     def log_growth(self, m: float) -> FloatArray:

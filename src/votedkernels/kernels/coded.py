@@ -5,10 +5,10 @@ through a number, the level of the column:
 
     K_k(x, c) = g(x_f, level_k(c_f))
 
-Few of the columns differ: one for each distinct value of the feature. So rows and centres are
-turned into codes, the ranks of their values. All sums over rows then come from the sums over rows
-of equal code (`Codes`), which takes n_rows + n_centers steps for each member. Columns that repeat
-one at an earlier centre are reported as 0, so that solvers never choose them.
+Only a few of the columns differ: one for each distinct value of the feature. So rows and centres
+are converted to codes, the ranks of their values. All sums over rows then come from the sums over
+rows of equal code (`Codes`), which takes n_rows + n_centers steps for each member. Columns that
+repeat one at an earlier centre are reported as 0, so that solvers never choose them.
 
 A vote stores the levels of its terms, and needs no centres for them: such a term is a rule, such as
 "glucose > 127.5". The values are 0, 1 or -1. A gap (NaN) makes them 0, except in `Missing`.
@@ -103,12 +103,12 @@ class CodedFamily(KernelFamily):
         """Return the same for the absolute values of K_k, which are also its squares."""
         raise NotImplementedError
 
-    def rule(self, k: int, level: float, feature: str) -> str:
-        """Return the column as text, given the name of the feature."""
+    def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:
+        """Return the column as text, given the name of the feature, and that of the category."""
         raise NotImplementedError
 
     def log_growth(self, m: float) -> FloatArray:
-        """Return for each member the logarithm of how many columns can differ on m rows.
+        """Return, for each member, the logarithm of how many columns can differ on m rows.
 
         Negated columns count. Members of one kind count together, as one class of functions.
         """
@@ -147,7 +147,7 @@ class CodedFamily(KernelFamily):
         return out
 
     def keeps_base(self, n_values: int) -> bool:
-        """Codes are kept instead."""
+        """No: the codes are kept instead."""
         del n_values
         return False
 
@@ -207,14 +207,46 @@ class Codes:
         parts = self.rows[:, rows], self.centers[:, centers]
         return type(self)(self.family, *parts, levels, _first_of(levels))
 
-    def correlate(self, v: FloatArray, centers: IntArray | slice = slice(None)) -> FloatArray:
-        """Return sum_i v_i K_k(x_i, c_j); 0 for a column that repeats one at an earlier centre."""
-        out = np.zeros((len(self.rows), len(self.first[0, centers])))
+    def correlate(
+        self,
+        v: FloatArray,
+        centers: IntArray | slice = slice(None),
+        *,
+        out: FloatArray | None = None,
+        compiled: bool = False,
+    ) -> FloatArray:
+        """Return sum_i v_i K_k(x_i, c_j); 0 for a column that repeats one at an earlier centre.
+
+        ``compiled`` prices thresholds by a loop that reads each centre once.
+        """
+        if out is None:
+            out = np.empty((len(self.rows), len(self.first[0, centers])))
         active = np.flatnonzero(v)
         for k, codes in enumerate(self.rows):
+            of_centers, first = self.centers[k, centers], self.first[k, centers]
+            if compiled and self.family.ordered_[k]:
+                self._price_thresholds(k, codes[active], v[active], (of_centers, first), out[k])
+                continue
             table = self.family.table(k, self._sums(k, codes[active], v[active]))
-            np.multiply(table[self.centers[k, centers]], self.first[k, centers], out=out[k])
+            np.multiply(table[of_centers], first, out=out[k])
         return out
+
+    def _price_thresholds(
+        self,
+        k: int,
+        codes: NDArray[np.int32],
+        v: FloatArray,
+        centers: tuple[NDArray[np.int32], NDArray[np.bool_]],
+        out: FloatArray,
+    ) -> None:
+        from . import _fused
+
+        n_values = len(self.family.values_[k])
+        known = np.flatnonzero(codes < n_values)
+        order = known[np.argsort(codes[known], kind="stable")]
+        small = len(order) <= np.iinfo(np.uint16).max
+        places: NDArray[np.unsignedinteger] = np.empty(n_values + 1, "u2" if small else "u4")
+        _fused.price_thresholds(codes[order], v[order], places, *centers, out)
 
     def distinguishable(self, v: FloatArray) -> NDArray[np.bool_]:
         """Return which columns to consider if only rows with v_i != 0 matter.
@@ -227,7 +259,7 @@ class Codes:
         for k in np.flatnonzero(self.family.ordered_):
             codes = np.unique(self.rows[k, active])
             order = self.order[k]
-            starts = np.searchsorted(self.centers[k, order], codes)
+            starts = np.searchsorted(self.sorted_codes[k], codes)
             starts = np.unique(np.concatenate([[0], starts, [len(order)]]))
             keep[k] = False
             keep[k, order[(starts[:-1] + starts[1:]) // 2]] = True
@@ -241,8 +273,13 @@ class Codes:
             for k, centers in enumerate(map(np.flatnonzero, self.first))
         ]
 
+    @cached_property
+    def sorted_codes(self) -> list[NDArray[np.int32]]:
+        """The codes of these centres."""
+        return [self.centers[k, order] for k, order in enumerate(self.order)]
+
     def correlate_sizes(self, v: FloatArray) -> FloatArray:
-        """Return ``sum_i v_i |K_k(x_i, c_j)|``, which is also that of the squares."""
+        """Return ``sum_i v_i |K_k(x_i, c_j)|``, which is also the sum of the squares."""
         out = np.zeros(self.first.shape)
         for k, codes in enumerate(self.rows):
             table = self.family.sizes(k, self._sums(k, codes, v))
@@ -262,10 +299,10 @@ def _distinct(X: Table, feature: int) -> FloatArray:
 
 
 def _codes(family: CodedFamily, k: int, X: Table) -> NDArray[np.int32]:
-    """Return the rank of each row's value among those of the sample; of a gap, their number.
+    """Return the rank of each row's value among those of the sample; for a gap, their number.
 
-    A value between two of the sample gets the code of the lower one, and one below all that of the
-    lowest. Only centres that are not training rows can have such values.
+    A value between two values of the sample gets the code of the lower one, and a value below all
+    of them gets that of the lowest. Only centres that are not training rows can have such values.
     """
     values, known = family.values_of(k, X), family.values_[k]
     codes = np.searchsorted(known, values, side="right") - 1
@@ -275,7 +312,7 @@ def _codes(family: CodedFamily, k: int, X: Table) -> NDArray[np.int32]:
 
 
 def _first_of(levels: FloatArray) -> NDArray[np.bool_]:
-    """Return whether each entry is the first in its row that is equal to it, and not NaN."""
+    """Return whether each entry is the first of its value in its row, and not NaN."""
     first = np.zeros(levels.shape, bool)
     for k, row in enumerate(levels):
         _, places = np.unique(row, return_index=True)

@@ -70,6 +70,11 @@ class Columns(ABC):
         """Return the indices of the kernels of family f."""
         return np.flatnonzero(self._family_of == f)
 
+    def _slice_of(self, f: int) -> slice:
+        """Return the same as a slice, for views of arrays."""
+        members = self.members_of(f)
+        return slice(int(members[0]), int(members[-1]) + 1)
+
     # -- rules, see `coded` ------------------------------------------------------------
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
@@ -84,8 +89,11 @@ class Columns(ABC):
         """Write the sums of all rules into the array that `correlate` returns."""
         for f, codes in self.coded():
             self.budget.check_time()
-            out[self.members_of(f)] = codes.correlate(
-                v, slice(None) if centers is None else centers
+            codes.correlate(
+                v,
+                slice(None) if centers is None else centers,
+                out=out[self._slice_of(f)],
+                compiled=self.budget.compiled and has_numba(),
             )
         return out
 
@@ -96,6 +104,11 @@ class Columns(ABC):
             mine = np.flatnonzero(self._family_of[kernels] == f)
             out[mine] = codes.levels[self._member_of[kernels[mine]], centers[mine]]
         return out
+
+    @property
+    def learn_from_rows(self) -> bool:
+        """Whether a family has learned scales or values from the rows."""
+        return any(family.learns_from_rows for family in self.families)
 
     @property
     def n_values(self) -> int:
@@ -124,14 +137,14 @@ class Columns(ABC):
     ) -> tuple[FloatArray, IntArray | None]:
         """Return correlations, and the indices of their centres (None for all centres).
 
-        On a cluster, columns that are of no use may be left out. The column whose correlation is
+        On a cluster, columns that would not help may be left out. The column whose correlation is
         largest relative to its penalty L_k is always returned. Of rules that rows with v_i != 0
         cannot tell apart, all but one are reported as 0.
         """
         del penalties
         out = self.correlate(v)
         for f, codes in self.coded():
-            out[self.members_of(f)] *= codes.distinguishable(v)
+            out[self._slice_of(f)] *= codes.distinguishable(v)
         return out, None
 
     @abstractmethod
@@ -174,7 +187,7 @@ class Columns(ABC):
         """Return some centres."""
 
     def distinct_centers(self, numbers: IntArray) -> IntArray:
-        """Return for each of some centres the first of them that is the same point.
+        """Return, for each of some centres, the first of them that is the same point.
 
         Only rows on a cluster may be the same point, as preparation does not merge these.
         """
@@ -222,9 +235,9 @@ class Columns(ABC):
         return self.points(self.distinct_rows()[0][:n])
 
     def base_of_sample(self, f: int, n: int) -> FloatArray:
-        """Return the base of family f on a fair draw of up to n rows, each with each.
+        """Return the base of family f for all pairs in a fair draw of up to n rows.
 
-        If `only_with_centers`, it is that of the draw with up to n centres.
+        If `only_with_centers`, it is that of the draw and up to n centres.
         """
         self.budget.check_time()
         return self.families[f].base(*self.sample(n))
@@ -232,7 +245,8 @@ class Columns(ABC):
     def only_with_centers(self, f: int) -> bool:
         """Whether values of family f may exist only for rows and centres, not for two rows.
 
-        This is so if a user gives both the function and the centres, which may be other objects.
+        This is the case if a user passes both the function and the centres, which may be objects of
+        another kind.
         """
         family = self.families[f]
         return (

@@ -1,4 +1,4 @@
-"""A design matrix: chosen columns at all rows, of which learning only asks for sums.
+"""A design matrix: chosen columns at all rows, of which only sums over the rows are needed.
 
 B has a row B_i for every row x_i and a column for every chosen term. `LocalDesign` holds it in this
 process. `distributed.DaskDesign` leaves it on the workers.
@@ -72,7 +72,7 @@ class LocalDesign(Design):
         """Return the upper triangle of sum_i v_i (B_i, 1) (B_i, 1)^T over some rows, v >= 0."""
         roots = np.sqrt(v[rows])
         n_columns = self.matrix.shape[1]
-        if len(roots) == 0:  # which BLAS refuses
+        if len(roots) == 0:  # BLAS does not accept empty arrays
             return np.zeros((n_columns + 1, n_columns + 1))
         scaled = np.empty((len(roots), n_columns + 1), order="F")
         np.multiply(self.matrix[rows], roots[:, None], out=scaled[:, :n_columns])

@@ -52,13 +52,13 @@ class EditDistance(KernelFamily):
     ----------
     scales : tuple of float or None, default=(1.0, 3.0, 10.0)
         Scales in units of the distance; each is one kernel. None stands for the single kernel
-        ``1 - normalised distance``, whatever the value of ``normalised``.
+        ``1 - normalised distance``; ``normalised`` is then ignored.
     metric : str, default="levenshtein"
-        ``"levenshtein"`` counts insertions, deletions and substitutions; ``"osa"`` also swaps of
-        neighbouring characters; ``"damerau-levenshtein"`` also swaps with edits in between;
-        ``"indel"`` only insertions and deletions; ``"hamming"`` the positions that differ (all
-        positions beyond the end of the shorter string differ). ``"jaro"`` and ``"jaro-winkler"``
-        are 1 minus the similarity of that name, between 0 and 1.
+        ``"levenshtein"`` counts insertions, deletions and substitutions. ``"osa"`` also counts
+        swaps of neighbouring characters, and ``"damerau-levenshtein"`` swaps with edits in between.
+        ``"indel"`` counts only insertions and deletions. ``"hamming"`` counts the positions that
+        differ (all positions beyond the end of the shorter string differ). ``"jaro"`` and
+        ``"jaro-winkler"`` are 1 minus the similarity of that name, between 0 and 1.
     normalised : bool, default=False
         Divide each distance by the largest possible distance of strings of these lengths, so that
         it is between 0 and 1. Scales such as 0.1 and 0.3 are then suitable.

@@ -42,11 +42,11 @@ class ElasticDistance(KernelFamily):
     Parameters
     ----------
     metric : {"dtw", "ddtw", "erp", "msm", "twe"}, default="dtw"
-        Dynamic time warping of squared differences (``"dtw"``), the same of slopes (``"ddtw"``),
-        edit distance with real penalty (``"erp"``), move-split-merge (``"msm"``), or time warp edit
-        distance (``"twe"``).
+        Dynamic time warping of squared differences (``"dtw"``), dynamic time warping of slopes
+        (``"ddtw"``), edit distance with real penalty (``"erp"``), move-split-merge (``"msm"``), or
+        time warp edit distance (``"twe"``).
     windows : tuple of float, default=(0.1,)
-        How far two series may be warped against each other, as shares of their length between 0
+        How far two series may be warped against each other, as fractions of their length between 0
         and 1. For ``"dtw"`` and 0, the distance of series of equal length is the squared Euclidean
         distance.
     scales : tuple of float, default=(0.03, 0.1, 0.3, 1.0, 3.0)
@@ -178,7 +178,7 @@ class ElasticDistance(KernelFamily):
             if self.metric == "ddtw" and np.shape(row)[-1] < TIMES_FOR_SLOPES:
                 raise ValueError(
                     f"{name} has a series of {np.shape(row)[-1]} values at row {number} (counted "
-                    f"from 0), but slopes need {TIMES_FOR_SLOPES}; use another metric than 'ddtw'."
+                    f"from 0), but slopes need {TIMES_FOR_SLOPES}; use a metric other than 'ddtw'."
                 )
             if not np.isfinite(row).all():
                 raise ValueError(
@@ -245,14 +245,14 @@ def _as_series(row: object, number: int, name: str) -> FloatArray:
     """Return a row as an array of one or two axes."""
     shown = f"{name} has {row!r:.60} at row {number} (counted from 0), but ElasticDistance"
     if isinstance(row, str | bytes) or not isinstance(row, Sequence | np.ndarray):
-        raise ValueError(f"{shown} takes series of numbers.")
+        raise ValueError(f"{shown} needs series of numbers.")
     try:
         series = np.asarray(row, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{shown} takes series of numbers.") from None
+        raise ValueError(f"{shown} needs series of numbers.") from None
     if series.ndim not in (1, 2) or series.size == 0:
         raise ValueError(
-            f"{shown} takes series of shape (n_times,) or (n_channels, n_times) with at least one "
+            f"{shown} needs series of shape (n_times,) or (n_channels, n_times) with at least one "
             f"value; its shape is {series.shape}."
         )
     return series

@@ -16,9 +16,14 @@ from sklearn.utils import Tags
 from .base import FloatArray, KernelFamily, Rows
 from .continuous_gaussian import ContinuousGaussian
 from .gaussian import Gaussian
+from .mixed_gaussian import MixedGaussian
 from .polynomial import Polynomial
+from .threshold import Threshold
 
 NamedFamilies = list[tuple[str | None, KernelFamily]]
+
+#: In place of families: those that suit the columns of X. `preparation.tables` finds them.
+FOR_TABLES = "table"
 
 #: scikit-learn writes parameter names into its HTML without escaping them, and a name can come from
 #: an untrusted file. So names must not contain markup.
@@ -37,23 +42,30 @@ def is_named_list(kernels: object) -> TypeGuard[Sequence[tuple[str, BaseEstimato
     )
 
 
+def is_for_tables(kernels: object) -> bool:
+    """Whether ``kernels`` is ``"table"``."""
+    return isinstance(kernels, str) and kernels == FOR_TABLES
+
+
 def clone_families(kernels: object) -> NamedFamilies:
     """Return unfitted copies of the families, each with its name or None.
 
     ``kernels`` is None (polynomials of degrees 1 to 3 and Gaussians), a family, a list of families,
-    or a list of (name, family) pairs.
+    or a list of (name, family) pairs. For ``"table"``, examples of its families are returned.
     """
     if kernels is None:
         kernels = [Polynomial((1, 2, 3)), Gaussian()]
+    if is_for_tables(kernels):
+        kernels = [MixedGaussian(), Threshold()]
     if isinstance(kernels, KernelFamily):
         kernels = [kernels]
     if not isinstance(kernels, list | tuple):
         raise TypeError(
-            f"kernels must be a kernel family, a list of families or a list of (name, family) "
-            f"pairs, got {kernels!r}."
+            f"kernels must be a kernel family, a list of families, a list of (name, family) "
+            f"pairs or 'table', got {kernels!r}."
         )
     if len(kernels) == 0:
-        raise ValueError("kernels is an empty list; give at least one kernel family.")
+        raise ValueError("kernels is an empty list; pass at least one kernel family.")
     pairs = list(kernels) if is_named_list(kernels) else [(None, family) for family in kernels]
     check_names([name for name, _ in pairs if name is not None])
     for _, family in pairs:
@@ -103,15 +115,17 @@ def continuous_family(families: Iterable[KernelFamily]) -> ContinuousGaussian | 
 
 
 def fit_families(named: NamedFamilies, X: Rows, sample_weight: FloatArray) -> None:
-    """Fit families to rows; names that a user gave come before those of the kernels."""
+    """Fit families to rows; a user's name for a family becomes a prefix of its kernels' names."""
     for name, family in named:
         family.fit(X, sample_weight)
         if name is not None:
             family.names_ = [f"{name}: {kernel}" for kernel in family.names_]
 
 
-#: The families that ``kernels=None`` stands for. They are only asked for their tags.
+#: The families that ``kernels=None`` stands for, and examples of those for tables. Only their tags
+#: are read.
 DEFAULT_FAMILIES = [family for _, family in clone_families(None)]
+TABLE_FAMILIES = [family for _, family in clone_families(FOR_TABLES)]
 
 
 class NamedFamiliesMixin(BaseEstimator):
@@ -157,9 +171,9 @@ class NamedFamiliesMixin(BaseEstimator):
             self.kernels = params.pop("kernels")
         nested = {key: params.pop(key) for key in list(params) if key.startswith("kernels__")}
         super().set_params(**params)
-        if nested and self.kernels is None:
+        if nested and (self.kernels is None or is_for_tables(self.kernels)):
             raise ValueError(
-                f"cannot set {next(iter(nested))} while kernels is None; "
+                f"cannot set {next(iter(nested))} while kernels is {self.kernels!r}; "
                 "pass a family, such as kernels=Polynomial(), to set its parameters."
             )
         if nested and is_named_list(self.kernels):
@@ -193,6 +207,7 @@ class NamedFamiliesMixin(BaseEstimator):
         tags.input_tags.sparse = all(family.accepts_sparse for family in families)
         tags.input_tags.string = all(family.accepts_objects for family in families)
         tags.input_tags.allow_nan = all(family.accepts_gaps for family in families)
+        tags.input_tags.categorical = tags.input_tags.allow_nan  # in data frames
         tags.input_tags.two_d_array = not any(family.takes_strings for family in families)
         return tags
 
@@ -204,6 +219,8 @@ def families_of(kernels: object) -> list[KernelFamily] | None:
     """
     if kernels is None:
         return DEFAULT_FAMILIES
+    if is_for_tables(kernels):
+        return TABLE_FAMILIES
     if isinstance(kernels, KernelFamily):
         return [kernels]
     if not isinstance(kernels, list | tuple) or not kernels:

@@ -1,13 +1,17 @@
 """Gaussian kernels of several widths that share one squared distance.
 
-K_k(x, c) = exp(-gamma_k b(x, c)),     b(x, c) = unit ||x - c||^2
+K_k(x, c) = exp(-gamma_k b(x, c)),     b(x, c) = unit ||S (x - c)||^2
+
+S is the diagonal matrix of feature_scales, or the identity.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+from scipy import sparse
 
 from .base import (
     FEW_FEATURES,
@@ -45,6 +49,9 @@ class Gaussian(KernelFamily):
     unit : "scale" or float, default="scale"
         ``"scale"`` is ``1 / (n_features * X.var())`` with the (weighted) variance of the
         training data. The paper's kernels have ``gammas=(1e-6, ..., 1.0), unit=1.0``.
+    feature_scales : sequence of float, default=None
+        Factors >= 0, one per feature, by which rows and centres are multiplied first. A large
+        factor makes a feature count more, and 0 leaves it out. None means 1 for all.
 
     Attributes
     ----------
@@ -58,14 +65,19 @@ class Gaussian(KernelFamily):
 
     is_nonnegative = True
 
+    #: The diagonal of S, set by fit; None for the identity.
+    scales_: FloatArray | None = None
+
     def __init__(
         self,
         gammas: Numbers = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
         *,
         unit: float | str = "scale",
+        feature_scales: Sequence[float] | FloatArray | None = None,
     ) -> None:
         self.gammas = gammas
         self.unit = unit
+        self.feature_scales = feature_scales
 
     @property
     def is_positive_definite(self) -> bool:
@@ -81,12 +93,14 @@ class Gaussian(KernelFamily):
         if len(set(gammas)) < len(gammas):
             raise ValueError(f"gammas of Gaussian has repeated entries: {gammas}.")
         self.gammas_ = np.array([float(gamma) for gamma in gammas])
+        self.scales_ = check_feature_scales(self.feature_scales, int(X.shape[1]))
         self._resolve(X, sample_weight)
         self.names_ = [f"gaussian(gamma={gamma:g})" for gamma in self.gammas_]
         return self
 
     def _resolve(self, X: Table, sample_weight: FloatArray) -> None:
         """Compute from the sample what the distances need."""
+        X = self._scaled(X)
         parameter = f"unit of {type(self).__name__}"
         self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter=parameter)
         self.n_features_ = int(X.shape[1])
@@ -97,20 +111,28 @@ class Gaussian(KernelFamily):
             weights, _ = in_moderate_units(sample_weight)
             self.origin_ = (weights @ X) / weights.sum()
 
+    def _scaled(self, X: Table) -> Table:
+        """Return S x for each row."""
+        if self.scales_ is None:
+            return X
+        return X @ sparse.diags(self.scales_) if is_sparse(X) else X * self.scales_
+
     def base(self, X: Table, centers: Table) -> FloatArray:
-        """Return unit ||x - c||^2."""
+        """Return unit ||S (x - c)||^2."""
         if not (is_sparse(X) or is_sparse(centers)):
             left = self.left_factor(X)
             if left is None:
                 return self._subtracted(X, centers)
             return self.multiply(left, self.right_factor(centers))
+        X, centers = self._scaled(X), self._scaled(centers)
         base = inner_products(X, centers * (-2.0 * self.unit_))
         base += (self.unit_ * squared_norms(X))[:, None]
         base += (self.unit_ * squared_norms(centers))[None, :]
         return np.maximum(base, 0.0, out=base)
 
     def _subtracted(self, X: FloatArray, centers: FloatArray) -> FloatArray:
-        """Return unit ||x - c||^2 feature by feature: slow, but accurate for narrow kernels."""
+        """Return the base feature by feature: slow, but accurate for narrow kernels."""
+        X, centers = self._scaled(X), self._scaled(centers)
         base = np.zeros((X.shape[0], centers.shape[0]), X.dtype)
         for x, c in zip(X.T, centers.T, strict=True):
             difference = np.subtract.outer(x, c)
@@ -129,6 +151,7 @@ class Gaussian(KernelFamily):
         """Return [x, unit ||x||^2, 1] relative to our origin; None if that loses digits."""
         if is_sparse(X):
             return None
+        X = self._scaled(X)
         X = X if self.origin_ is None else X - self.origin_
         norms = squared_norms(X)
         # Rows and centres lose digits if they are far from the origin but near each other.
@@ -139,6 +162,7 @@ class Gaussian(KernelFamily):
 
     def right_factor(self, centers: Table) -> FloatArray:
         """Return [-2 unit c, 1, unit ||c||^2] relative to our origin."""
+        centers = self._scaled(centers)
         centers = centers if self.origin_ is None else centers - self.origin_
         norms = squared_norms(centers)
         return np.column_stack(
@@ -185,7 +209,7 @@ class Gaussian(KernelFamily):
 
     @property
     def set_by_sample(self) -> tuple[str, ...]:
-        """``unit="scale"``, if that was asked for."""
+        """The unit, if it is ``"scale"``."""
         return ('unit="scale"',) if isinstance(self.unit, str) else ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
@@ -207,7 +231,8 @@ class Gaussian(KernelFamily):
 
     def _largest_norm(self, X: Table) -> float:
         origin = 0.0 if self.origin_ is None else self.origin_
-        parts = (X[start : start + NORMS_AT_ONCE] for start in range(0, X.shape[0], NORMS_AT_ONCE))
+        starts = range(0, X.shape[0], NORMS_AT_ONCE)
+        parts = (self._scaled(X[start : start + NORMS_AT_ONCE]) for start in starts)
         return max(
             float(squared_norms(part if is_sparse(part) else part - origin).max()) for part in parts
         )
@@ -216,3 +241,22 @@ class Gaussian(KernelFamily):
         """Return 1 for all x."""
         del itself
         return np.ones((self.n_kernels, X.shape[0]))
+
+
+def check_feature_scales(
+    scales: Sequence[float] | FloatArray | None, n_features: int
+) -> FloatArray | None:
+    """Return the diagonal of S, or None for the identity; raise if it is not valid."""
+    if scales is None:
+        return None
+    found = np.asarray(scales, dtype=np.float64)
+    if found.shape != (n_features,):
+        raise ValueError(
+            f"feature_scales of Gaussian must have one number per feature ({n_features}), got "
+            f"shape {found.shape}."
+        )
+    if not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
+        raise ValueError(
+            f"feature_scales of Gaussian must be finite, >= 0 and not all 0, got {scales!r}."
+        )
+    return found

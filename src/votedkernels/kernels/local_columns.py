@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 import numpy as np
+from sklearn.base import clone
 
 from .._system.budget import Budget
 from ..exceptions import OutOfTime
@@ -46,7 +47,7 @@ class LocalColumns(Columns):
     X : rows, in the form that the families need
     centers : centres, in the same form (column numbers for a precomputed kernel)
     itself : the rows in the form of centres; X by default
-    center_of : the number of the centre at each row; None if it is unknown, or not every row is one
+    center_of : the index of the centre at each row; None if unknown or if a row is not a centre
     outside : as for `Columns`
     for_bases : int
         Bytes that stored bases may use.
@@ -156,7 +157,7 @@ class LocalColumns(Columns):
         for rows in blocks(len(active), FUSED_ROWS):
             if left is not None and right is not None:
                 part = right[rows]
-                # The last block may be smaller; it then gets an array of its own.
+                # The last block may be smaller; it then gets its own array.
                 out = buffer if len(part) == FUSED_ROWS else None
                 yield rows, family.multiply(left, part, out)
             elif self._bases[f] is not None:
@@ -175,8 +176,8 @@ class LocalColumns(Columns):
     def sample(self, n: int) -> tuple[Rows, Rows]:
         """Return n rows: the first ones of a table, whose order is that of hashes.
 
-        Strings are in alphabetical order, and kernel matrices in the user's. Of these, rows at
-        equal distances are returned.
+        Strings are sorted alphabetically, and kernel matrices keep the user's order. Of these,
+        evenly spaced rows are returned.
         """
         rows = self.draw(n)
         return take_rows(self.X, rows), take_rows(self.itself, rows)
@@ -210,9 +211,10 @@ class LocalColumns(Columns):
         part._center_of = None  # noqa: SLF001 - a copy of itself
         part._codes = {f: codes.restricted(rows, centers) for f, codes in self.coded()}  # noqa: SLF001
         part.n_rows, part.n_centers = len(rows), len(centers)
-        part._bases = [  # noqa: SLF001 - a copy of itself
-            None if base is None else base[np.ix_(rows, centers)] for base in self._bases
-        ]
+        if not covers((self.n_rows, self.n_centers), rows, centers):  # or else the bases are shared
+            part._bases = [  # noqa: SLF001 - a copy of itself
+                None if base is None else base[np.ix_(rows, centers)] for base in self._bases
+            ]
         return part
 
     def with_last(self, family: KernelFamily, *, alone: bool = False) -> LocalColumns:
@@ -224,6 +226,19 @@ class LocalColumns(Columns):
         first = len(self.families) - 1 if alone else 0
         part._bases = self._bases[first:]  # noqa: SLF001 - a copy of itself
         part._set_families([*self.families[first:-1], family])  # noqa: SLF001
+        return part
+
+    def relearned(self, rows: IntArray, sample_weight: FloatArray) -> LocalColumns:
+        """Return the same columns with families that learn from rows fitted to some of the rows."""
+        part, families = copy(self), list(self.families)
+        part._bases = list(self._bases)  # noqa: SLF001 - a copy of itself
+        for f, family in enumerate(self.families):
+            if family.learns_from_rows:
+                families[f] = clone(family).fit(take_rows(self.X, rows), sample_weight)
+                families[f].names_ = family.names_
+                if self._bases[f] is not None:
+                    part._bases[f] = families[f].base(self.X, self.centers)  # noqa: SLF001
+        part._set_families(families)  # noqa: SLF001
         return part
 
     def squares(self, v: FloatArray, f: int) -> FloatArray:
@@ -427,6 +442,14 @@ class LocalColumns(Columns):
         return bases
 
 
+def covers(shape: tuple[int, int], rows: IntArray, centers: IntArray) -> bool:
+    """Whether these are all rows and all centres, in order."""
+    return all(
+        len(numbers) == n and np.array_equal(numbers, np.arange(n))
+        for n, numbers in zip(shape, (rows, centers), strict=True)
+    )
+
+
 def evenly(total: int, n: int) -> IntArray:
-    """Return up to n indices below ``total``, at equal distances."""
+    """Return up to n evenly spaced indices below ``total``."""
     return np.linspace(0, total - 1, min(n, total)).round().astype(np.intp)

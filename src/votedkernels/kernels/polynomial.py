@@ -73,7 +73,7 @@ class Polynomial(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """Whether every member is positive definite, which is so if coef0 >= 0."""
+        """Whether every member is positive definite: true if coef0 >= 0."""
         return self.coef0 >= 0
 
     def fit(self, X: Table, sample_weight: FloatArray) -> Self:
@@ -142,7 +142,7 @@ class Polynomial(KernelFamily):
 
     @property
     def set_by_sample(self) -> tuple[str, ...]:
-        """``gamma="scale"``, if that was asked for."""
+        """Gamma, if it is ``"scale"``."""
         return ('gamma="scale"',) if isinstance(self.gamma, str) else ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
@@ -230,7 +230,7 @@ class Polynomial(KernelFamily):
         return np.asarray(self.columns(base, members, positions) @ weights)
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
-        """Return columns, computed in order of degree: those still multiplied form a prefix."""
+        """Return columns, computed in order of degree; unfinished ones form a prefix."""
         degrees = self.degrees_[members]
         order = np.argsort(-degrees, kind="stable")
         gathered = base[:, positions[order]]

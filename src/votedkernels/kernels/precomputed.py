@@ -42,8 +42,8 @@ class Precomputed(KernelFamily):
         self.names_ = ["precomputed"]
         return self
 
-    # Where `is_precomputed` is true, X is a matrix, and centres are its column numbers. Other
-    # families take other rows.
+    # If `is_precomputed` is true, X is a matrix, and centres are its column numbers. Other families
+    # have other kinds of rows.
 
     def check_range(self, X: FloatArray, centers: Rows) -> None:  # type: ignore[override]
         """Raise before any work if sums over rows would overflow."""

@@ -18,11 +18,11 @@ class Similarity(KernelFamily):
     ----------
     function : callable
         ``function(A, B)`` returns an array of shape ``(len(A), len(B))``. A and B are arrays, or
-        lists of objects if the classifier was given objects. Row a, column b is the similarity of
-        ``A[a]`` to the centre ``B[b]``. It need not be symmetric or positive definite. Arrays are
-        copies, so the function may overwrite them; other objects are not copied and must not be
-        changed. Time limits are checked between calls. With ``pairwise``, ``function(a, b)``
-        compares one sample with one centre and returns a number.
+        lists of objects if X is a list of objects. Row a, column b is the similarity of ``A[a]`` to
+        the centre ``B[b]``. It need not be symmetric or positive definite. Arrays are copies, so
+        the function may overwrite them; other objects are not copied and must not be changed. Time
+        limits are checked between calls. With ``pairwise``, ``function(a, b)`` compares one sample
+        with one centre and returns a number.
     name : str, default=None
         Name in tables and messages; by default the name of the function.
     positive_definite : bool, default=False
@@ -32,9 +32,9 @@ class Similarity(KernelFamily):
         Declare that no value exceeds this number in absolute value. A value that does raises an
         error.
     pairwise : bool, default=False
-        Whether the function takes two samples rather than two lists. It is called for every pair,
-        in plain Python, so a function of two lists is usually faster. Progress is written to the
-        logger ``votedkernels``, and time limits are checked every few rows.
+        Whether the function compares two samples rather than two lists. It is called for every
+        pair, in plain Python, so a function of two lists is usually faster. Progress is written to
+        the logger ``votedkernels``, and time limits are checked every few rows.
     symmetric : bool, default=False
         Declare that swapping sample and centre changes nothing. Only half of the similarities
         between training rows are then computed. If some of them differ, an error is raised.
@@ -78,7 +78,7 @@ class Similarity(KernelFamily):
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """Fewer for a function of two samples, which is slow."""
+        """Fewer rows for a function of two samples, which is slow."""
         return 16 if self.pairwise else 256
 
     @property
@@ -131,7 +131,7 @@ class Similarity(KernelFamily):
         if self.bound is not None and np.abs(values).max(initial=0.0) > self.bound:
             raise ValueError(
                 f"kernel {name} returned {np.abs(values).max():.6g} in absolute value, above its "
-                f"declared bound={self.bound:g}; give a larger bound, or None."
+                f"declared bound={self.bound:g}; use a larger bound, or None."
             )
         return values
 
@@ -147,7 +147,7 @@ class Similarity(KernelFamily):
                     raise ValueError(
                         f"kernel {self.names_[0]} returned {value!r:.80} for two samples; with "
                         "pairwise=True, function(a, b) must return a number. If your function "
-                        "takes two lists, use Similarity(function)."
+                        "compares two lists, use Similarity(function)."
                     ) from None
         return values
 

@@ -3,7 +3,9 @@
     K_n(x, c) = <phi_n(x), phi_n(c)> / (||phi_n(x)|| ||phi_n(c)||)
 
 phi_n(x) counts how often each n-gram occurs in x. A string of fewer than n characters has no
-n-grams: its K_n with every string, including itself, is 0.
+n-grams: its K_n with every string, including itself, is 0. In blended kernels, phi_n also counts
+all shorter substrings [2]_. With positions, it counts pairs of a substring and its position, as in
+the weighted degree kernel [3]_. With ends, two further characters mark where strings begin and end.
 
 The lengths share nothing, so the base has a last axis over the lengths.
 
@@ -11,13 +13,17 @@ References
 ----------
 .. [1] C. Leslie, E. Eskin, W. Noble (2002). The spectrum kernel: a string kernel for SVM protein
    classification. Pacific Symposium on Biocomputing 7.
+.. [2] J. Shawe-Taylor, N. Cristianini (2004). Kernel methods for pattern analysis. Cambridge
+   University Press, section 11.2.
+.. [3] G. Rätsch, S. Sonnenburg (2004). Accurate splice site detection for Caenorhabditis elegans.
+   In Kernel methods in computational biology, MIT Press.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterator, Sequence
+from typing import Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +40,11 @@ from .base import (
     is_number,
 )
 
+#: These mark the ends of strings; Unicode assigns no characters to these code points.
+START, END = "\ufdd0", "\ufdd1"
+#: A substring, or its position and the substring.
+Piece: TypeAlias = str | tuple[int, str]
+
 
 class Spectrum(KernelFamily):
     """Cosine similarity of the n-gram counts of two strings, one kernel per length n.
@@ -45,13 +56,21 @@ class Spectrum(KernelFamily):
     ----------
     lengths : tuple of int, default=(1, 2, 3)
         Lengths n of the n-grams, in characters; each is one kernel.
+    blended : bool, default=False
+        Whether kernel n also counts all shorter substrings.
+    positions : bool, default=False
+        Whether n-grams count as the same only at the same position from the start. Useful for
+        aligned strings, such as windows of DNA.
+    ends : bool, default=False
+        Whether to mark where a string begins and ends, by two further characters. An n-gram at the
+        end of a string then differs from the same n-gram inside.
 
     Notes
     -----
     Strings are used as they are: case and white space matter. An n-gram that occurs in no training
     string still counts in the norm of a new string, so the kernel of two strings does not depend on
-    the training data. A string of fewer than n characters, such as the empty string, has similarity
-    0 to every string in the kernel of length n, including itself.
+    the training data. A string without n-grams, such as the empty string, has similarity 0 to every
+    string, including itself.
 
     Examples
     --------
@@ -68,18 +87,28 @@ class Spectrum(KernelFamily):
 
     is_definite_by_formula = True
 
-    def __init__(self, lengths: Numbers = (1, 2, 3)) -> None:
+    def __init__(
+        self,
+        lengths: Numbers = (1, 2, 3),
+        *,
+        blended: bool = False,
+        positions: bool = False,
+        ends: bool = False,
+    ) -> None:
         self.lengths = lengths
+        self.blended = blended
+        self.positions = positions
+        self.ends = ends
 
     @property
     def is_positive_definite(self) -> bool:
         """Always true: the kernels are inner products."""
         return True
 
-    # Where `takes_strings` is true, rows are strings. Other families take other rows.
+    # If `takes_strings` is true, rows are strings. Other families have other kinds of rows.
 
     def fit(self, X: Sequence[str], sample_weight: FloatArray) -> Self:  # type: ignore[override]
-        """Count the n-grams of the training strings, once for all blocks of a fit."""
+        """Check the parameters, and number the training strings."""
         del sample_weight
         lengths = as_tuple(self.lengths, parameter="lengths of Spectrum")
         for length in lengths:
@@ -87,18 +116,30 @@ class Spectrum(KernelFamily):
                 raise ValueError(f"lengths of Spectrum must be integers >= 1, got {length!r}.")
         if len(set(lengths)) < len(lengths):
             raise ValueError(f"lengths of Spectrum has repeated entries: {lengths}.")
-        self.lengths_ = [int(length) for length in lengths]
-        longest = max(map(len, X))
-        for length in self.lengths_:
-            if length > longest:
+        flags = ("blended", "positions", "ends")
+        for flag in flags:
+            if not isinstance(getattr(self, flag), bool | np.bool_):
                 raise ValueError(
-                    f"kernel spectrum(length={length}) is 0 everywhere: no training string has "
-                    f"more than {longest} characters; leave out lengths above {longest}."
+                    f"{flag} of Spectrum must be True or False, got {getattr(self, flag)!r}."
                 )
-        self.names_ = [f"spectrum(length={length})" for length in self.lengths_]
+        self.lengths_ = [int(length) for length in lengths]
+        options = "".join(f", {flag}" for flag in flags if getattr(self, flag))
+        self.names_ = [f"spectrum(length={length}{options})" for length in self.lengths_]
+        longest = max(map(len, X)) + self._extra
+        for length, name in zip(self.lengths_, self.names_, strict=True):
+            if length > longest and not (self.blended and longest):
+                raise ValueError(
+                    f"kernel {name} is 0 everywhere: no training string has more than {longest} "
+                    f"characters; leave out lengths above {longest}."
+                )
         self._known = {text: row for row, text in enumerate(dict.fromkeys(X))}
-        self._vectors = [_unit_counts(list(self._known), n, {}) for n in self.lengths_]
+        self._vectors: dict[int, SparseMatrix] = {}
         return self
+
+    @property
+    def _extra(self) -> int:
+        """How many characters mark the ends of a string."""
+        return 2 if self.ends else 0
 
     def __getstate__(self) -> dict[str, object]:
         # The counts of the training strings save work during a fit. A stored model does not need
@@ -119,12 +160,13 @@ class Spectrum(KernelFamily):
         rows, columns = self._numbers(X), self._numbers(centers)
         for k, n in enumerate(self.lengths_):
             if rows is not None and columns is not None:
-                left, right = self._vectors[k][rows], self._vectors[k][columns]
+                vectors = self._vectors_of_known(n)
+                left, right = vectors[rows], vectors[columns]
             else:
                 # Only n-grams of the centres matter in the product.
-                vocabulary: dict[str, int] = {}
-                right = _unit_counts(centers, n, vocabulary)
-                left = _unit_counts(X, n, vocabulary, grow=False)
+                vocabulary: dict[Piece, int] = {}
+                right = self._unit_counts(centers, n, vocabulary)
+                left = self._unit_counts(X, n, vocabulary, grow=False)
             out[:, :, k] = (left @ right.T).toarray()
         # Rounding must not lift a cosine above `supremum`.
         return np.minimum(out, 1.0, out=out)
@@ -165,31 +207,49 @@ class Spectrum(KernelFamily):
         return np.ones(self.n_kernels)
 
     def diagonal(self, X: Sequence[str], itself: Rows) -> FloatArray:  # type: ignore[override]
-        """Return 1 for strings of at least n characters, 0 for shorter ones."""
+        """Return 1 for strings that have n-grams, 0 for the others."""
         del itself
-        sizes = np.array([len(text) for text in X])
-        return np.stack([(sizes >= n).astype(np.float64) for n in self.lengths_])
+        sizes = np.array([len(text) for text in X]) + self._extra
+        least = [1 if self.blended else n for n in self.lengths_]
+        return np.stack([(sizes >= n).astype(np.float64) for n in least])
 
+    def _vectors_of_known(self, n: int) -> SparseMatrix:
+        """Return the counts of the training strings, computed once for all blocks of a fit."""
+        if n not in self._vectors:
+            self._vectors[n] = self._unit_counts(list(self._known), n, {})
+        return self._vectors[n]
 
-def _unit_counts(
-    strings: Sequence[str], n: int, vocabulary: dict[str, int], *, grow: bool = True
-) -> SparseMatrix:
-    """Return the counts of n-grams divided by their norm, as a sparse matrix.
+    def _pieces(self, text: str, n: int) -> Iterator[Piece]:
+        """Yield what is counted in a string."""
+        if self.ends:
+            text = f"{START}{text}{END}"
+        for length in range(1 if self.blended else n, min(n, len(text)) + 1):
+            for start in range(len(text) - length + 1):
+                piece = text[start : start + length]
+                yield (start, piece) if self.positions else piece
 
-    ``vocabulary`` numbers the n-grams; new ones are added if ``grow``. An n-gram outside of it
-    counts only in the norm.
-    """
-    values: list[float] = []
-    places: list[int] = []
-    ends = [0]
-    for text in strings:
-        counts = Counter(text[start : start + n] for start in range(len(text) - n + 1))
-        norm = sum(count * count for count in counts.values()) ** 0.5
-        for piece, count in counts.items():
-            place = vocabulary.setdefault(piece, len(vocabulary)) if grow else vocabulary.get(piece)
-            if place is not None:
-                values.append(count / norm)
-                places.append(place)
-        ends.append(len(places))
-    shape = (len(strings), max(1, len(vocabulary)))
-    return sparse.csr_matrix((values, places, ends), shape=shape, dtype=np.float64)
+    def _unit_counts(
+        self, strings: Sequence[str], n: int, vocabulary: dict[Piece, int], *, grow: bool = True
+    ) -> SparseMatrix:
+        """Return the counts of n-grams divided by their norm, as a sparse matrix.
+
+        ``vocabulary`` numbers the n-grams; new ones are added if ``grow``. An n-gram outside of it
+        counts only in the norm.
+        """
+        values: list[float] = []
+        places: list[int] = []
+        ends = [0]
+        for text in strings:
+            counts = Counter(self._pieces(text, n))
+            norm = sum(count * count for count in counts.values()) ** 0.5
+            for piece, count in counts.items():
+                if grow:
+                    place: int | None = vocabulary.setdefault(piece, len(vocabulary))
+                else:
+                    place = vocabulary.get(piece)
+                if place is not None:
+                    values.append(count / norm)
+                    places.append(place)
+            ends.append(len(places))
+        shape = (len(strings), max(1, len(vocabulary)))
+        return sparse.csr_matrix((values, places, ends), shape=shape, dtype=np.float64)

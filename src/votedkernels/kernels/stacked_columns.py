@@ -14,7 +14,7 @@ import numpy as np
 from .base import FloatArray, IntArray, Rows
 from .coded import Codes
 from .columns import Columns
-from .local_columns import LocalColumns
+from .local_columns import LocalColumns, covers
 
 #: Bytes that all kernel matrices together may take.
 MOST_BYTES = 2**29
@@ -48,7 +48,7 @@ class StackedColumns(Columns):
     ----------
     source : LocalColumns
     values : array of shape (n_plain_kernels, n_rows, n_centers)
-        Those of all kernels but rules, which are cheap to evaluate from their codes.
+        Those of all kernels except rules, which are cheap to evaluate from their codes.
     """
 
     def __init__(self, source: LocalColumns, values: FloatArray) -> None:
@@ -145,7 +145,12 @@ class StackedColumns(Columns):
         return self._source.points(self._rows[rows])
 
     def part(self, rows: IntArray, centers: IntArray) -> StackedColumns:
-        """Return the same kernels over some of the rows and centres, with copies of the values."""
+        """Return the same kernels over some of the rows and centres, with copies of the values.
+
+        All rows and centres share the values.
+        """
+        if covers((self.n_rows, self.n_centers), rows, centers):
+            return self
         part = copy(self)
         part._rows, part._centers = self._rows[rows], self._centers[centers]  # noqa: SLF001
         values = self._values

@@ -13,7 +13,7 @@ sum_i v_i K_f(x_i, c) = V - 2 V_r for a centre of rank r: one pass prices all th
 Complexity. On m rows, d features have at most d (m + 1) different thresholds, hence 2 d (m + 1)
 columns and negated columns, of norm at most sqrt(m). By Massart's lemma, the Rademacher complexity
 of the family is at most sqrt(2 log(2 d (m + 1)) / m), on every sample. This is the paper's remark
-on growth functions. The constant is a class of its own, of two functions: sqrt(2 log(2) / m).
+on growth functions. The constant is a separate class of two functions: sqrt(2 log(2) / m).
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ class Threshold(CodedFamily):
         del k
         return np.full(len(sums), float(sums[:-1].sum()))
 
-    def rule(self, k: int, level: float, feature: str) -> str:
+    def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:
         """Return "feature > t"."""
+        del category
         return "constant" if self.features_[k] < 0 else f"{feature} > {level:.6g}"
 
     def log_growth(self, m: float) -> FloatArray:

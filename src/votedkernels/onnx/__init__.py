@@ -2,12 +2,12 @@
 
 `graph` writes nodes, `families` converts kernel families and `labels` class labels, `checks`
 refuses models that ONNX cannot express, `converter` converts a whole vote in the way skl2onnx
-expects, `imputing` and `calibration` convert two estimators of scikit-learn in double precision,
+expects, `imputing` and `calibration` convert two scikit-learn estimators in double precision,
 `inputs` declares the inputs, and `export` has the public function. To export a new kernel family,
 add it to `families.VOTES`.
 
-Importing this module registers our models with skl2onnx, so that its own functions convert
-them, too. It needs ``pip install votedkernels[onnx]``.
+Importing this module registers our models with skl2onnx, so that its own functions can convert them
+too. It needs ``pip install votedkernels[onnx]``.
 """
 
 try:

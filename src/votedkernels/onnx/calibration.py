@@ -62,7 +62,7 @@ def set_types(operator: Any) -> None:
 
 
 def convert_calibrated(scope: Any, operator: Any, container: Any) -> None:
-    """Write the nodes that calibrate votes, join them, and take the most probable class."""
+    """Write the nodes that calibrate votes, join them, and choose the most probable class."""
     graph, model = Graph(scope, container), operator.raw_operator
     tables = [
         _probabilities(graph, variable.full_name, member)
@@ -127,8 +127,8 @@ def _calibrated(graph: Graph, votes: str, curve: Any) -> str:
     return graph.node("Add", risen, graph.constant(np.float64(y[0])))
 
 
-#: What skl2onnx needs to know of calibrated votes. It is not registered, because skl2onnx has a
-#: converter for calibrated classifiers of its own.
+#: What skl2onnx needs to know about calibrated votes. It is not registered, because skl2onnx has
+#: its own converter for calibrated classifiers.
 CALIBRATED: dict[str, dict[Any, Any]] = {
     "custom_parsers": {CalibratedClassifierCV: declare_calibrated},
     "custom_shape_calculators": {CalibratedClassifierCV: set_types},

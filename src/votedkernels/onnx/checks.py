@@ -37,26 +37,27 @@ REASONS = {
     "Spectrum": "it compares strings, for which ONNX has no operators",
     "Threshold": "rules about single features are not yet translated into ONNX operators",
     "Categories": "rules about single features are not yet translated into ONNX operators",
+    "MixedGaussian": "it takes categories and gaps, which tensors of numbers cannot hold",
     "Missing": "rules about single features are not yet translated into ONNX operators",
 }
 
 
 def chosen_of(model: Any) -> Any:
-    """Return the best estimator of a search, such as `GridSearchCV`; others as they are."""
+    """Return the best estimator of a search, such as `GridSearchCV`; other models unchanged."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     return model
 
 
 def last_step(model: Any) -> Any:
-    """Return the last step of a pipeline; any other model as it is."""
+    """Return the last step of a pipeline; any other model unchanged."""
     while isinstance(model, Pipeline):
         model = model.steps[-1][1]
     return model
 
 
 def find_votes(model: Any) -> list[Any]:
-    """Return the estimators of ours that decide in a model: one, or several if calibrated."""
+    """Return our estimators inside a model: one, or several if it is calibrated."""
     if type(model) in (*CLASSIFIERS, *REGRESSORS):
         return [model]
     last = last_step(model)
@@ -70,7 +71,7 @@ def find_votes(model: Any) -> list[Any]:
     if last is not model:
         found += f" that ends in {type(last).__name__}"
     raise TypeError(
-        "to_onnx takes a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, or a "
+        "to_onnx needs a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, or a "
         f"Pipeline, CalibratedClassifierCV or fitted search of one of these; got {found}."
     )
 
@@ -99,7 +100,7 @@ def check_classifier(classifier: Any) -> None:
     if not isinstance(classifier, REGRESSORS):
         tensor_of(classifier.classes_)
     elif len(vote.intercepts) > 1:
-        raise ExportError("several quantiles cannot be exported; export one, fitted by itself.")
+        raise ExportError("several quantiles cannot be exported; fit and export a single one.")
     n_features = classifier.n_features_in_
     n_rows = sum(len(part.support) for part in parts_of_vote(vote))
     n_bytes = 8 * n_rows * n_features

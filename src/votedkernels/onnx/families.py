@@ -92,12 +92,15 @@ def add_polynomials(graph: Graph, X: str, part: Part, centers: FloatArray, votes
 
 
 def add_gaussians(graph: Graph, X: str, part: Part, centers: FloatArray, votes: str) -> str:
-    """Add the votes of exp(-gamma b), b = unit ||x - c||^2, for all widths at once.
+    """Add the votes of exp(-gamma b), b = unit ||S (x - c)||^2, for all widths at once.
 
     Rows and centres are shifted to the family's origin. That does not change their distances, but
     ||x||^2 + ||c||^2 - 2 x.c loses fewer digits if the origin is near the data.
     """
     family = part.family
+    if family.scales_ is not None:
+        centers = centers * family.scales_
+        X = graph.node("Mul", X, graph.constant(family.scales_))
     if family.origin_ is not None:
         centers = centers - family.origin_
         X = graph.node("Sub", X, graph.constant(family.origin_))

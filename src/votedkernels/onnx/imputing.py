@@ -1,4 +1,4 @@
-"""`SimpleImputer` in double precision, for which runtimes have no operator of their own.
+"""`SimpleImputer` in double precision, for which runtimes have no operator.
 
 imputed   = the statistic of the column where X is NaN, else X
 indicator = 1 where X is NaN, for the columns that had gaps in training
@@ -18,7 +18,7 @@ from .graph import Graph
 
 
 def check_imputer(step: Any) -> None:
-    """Raise if an imputer does not replace NaN by numbers."""
+    """Raise if an imputer does not replace NaN with numbers."""
     is_nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
     statistics = np.asarray(step.statistics_)
     if not is_nan or statistics.dtype.kind != "f" or not np.isfinite(statistics).all():
@@ -55,7 +55,8 @@ def convert_imputer(scope: Any, operator: Any, container: Any) -> None:
     graph.node("Concat", imputed, as_numbers, into=into, axis=1)
 
 
-#: What skl2onnx needs to know of imputers in our graphs; its own converter is for single precision.
+#: What skl2onnx needs to know about imputers in our graphs; its own converter is for single
+#: precision.
 IMPUTING: dict[str, dict[Any, Any]] = {
     "custom_shape_calculators": {SimpleImputer: set_width},
     "custom_conversion_functions": {SimpleImputer: convert_imputer},

@@ -15,17 +15,18 @@ from ..exceptions import ExportError
 
 REFUSED_TEXT = (
     "a TfidfVectorizer or CountVectorizer cannot be exported in double precision, and ONNX splits "
-    "text into words in another way; use it in Python, from a file written by save_model."
+    "text into words differently; use it in Python, from a file written by save_model."
 )
-#: What a pipeline takes for a step that does nothing.
+#: What a pipeline accepts as a step that does nothing.
 NO_STEPS = (None, "passthrough", "drop")
 
 
 def inputs_of(model: Any, name: str) -> list[tuple[str, Any]]:
     """Return the names and types of the inputs.
 
-    With a `ColumnTransformer` that takes columns by name, or text, each column is an input, named
-    as the column or, without names, ``name`` and the number of the column.
+    With a `ColumnTransformer` that selects columns by name, or contains text, each column is an
+    input. It is named like the column or, if columns have no names, ``name`` and the number of the
+    column.
     """
     first = first_step(model)
     if isinstance(first, CountVectorizer):
@@ -54,10 +55,10 @@ def inputs_of(model: Any, name: str) -> list[tuple[str, Any]]:
 
 
 def as_skl2onnx_needs_it(model: Any) -> Any:
-    """Return a model without steps that do nothing, whose first step takes columns by name.
+    """Return a model without steps that do nothing, whose first step selects columns by name.
 
     skl2onnx does not support such steps. With the names, a `ColumnTransformer` needs no inputs for
-    columns that are not used. The model itself stays as it is.
+    columns that are not used. The model itself is not changed.
     """
     if isinstance(model, Pipeline):
         steps = [(name, step) for name, step in model.steps if not _is_nothing(step)]

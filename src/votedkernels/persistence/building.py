@@ -10,12 +10,15 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ..estimators._fitted_attributes import (
+    CROSS_VALIDATION,
+    N_SAMPLES,
     PENALTIES,
     PER_KERNEL,
     PER_PROBLEM,
     PROBABILITY_SCALE,
     TARGET_NUMBERS,
     TOTALS,
+    TRAINING_ERROR,
     attributes_of,
 )
 from ..estimators.classifier import VotedKernelClassifier
@@ -23,6 +26,7 @@ from ..estimators.regressor import VotedKernelRegressor
 from ..exceptions import ModelFileError
 from ..kernels import KernelFamily, clone_families
 from ..kernels.base import FloatArray
+from ..kernels.families import FOR_TABLES
 from ..preparation.numbers import check_loss, check_several_quantiles
 from ..preparation.validation import check_parameters
 from . import calibration  # noqa: F401  (adds its node)
@@ -31,13 +35,14 @@ from .families import Functions, family_from_json
 from .labels import classes_from_json
 from .reading import Arrays, Record
 from .scaling import scaling_from_json
+from .tables import TABLE, table_from_json
 from .trees import tree_from_json, try_out
 from .values import parameters_from_json
 from .votes import INTERCEPTS, vote_from_json
 
 CLASSIFIERS = ("VotedKernelClassifier", "VotedKernelClassifierCV")
 REGRESSORS = ("VotedKernelRegressor", "VotedKernelRegressorCV")
-#: What a file has of each vote.
+#: What a file contains for each vote.
 OF_VOTE = (
     "classes", "n_features", "feature_names", "parameters", "kernels", "families", "problems",
     "totals", "n_iter", "stop_reason", "n_kernels_tried", "support_vectors",
@@ -51,9 +56,14 @@ def open_header(container: Container) -> Record:
     if "tree" in header.value:
         header.expect("versions", "tree", "transposed")
         return header
-    header.expect("classifier", "step", "versions", *OF_VOTE, "scaling", "transposed")
+    header.expect("classifier", "step", "versions", *of_vote(header), "scaling", "transposed")
     header.choice("classifier", CLASSIFIERS)
     return header
+
+
+def of_vote(record: Record) -> tuple[str, ...]:
+    """Return the entries of a vote; only models of data frames have a table."""
+    return (*OF_VOTE, TABLE) if TABLE in record.value else OF_VOTE
 
 
 def build(container: Container, functions: Functions) -> Any:
@@ -78,7 +88,7 @@ def _build_tree(header: Record, arrays: Arrays, functions: Functions) -> Any:
     """Return a model of several estimators, after it has decided on an example."""
 
     def read(record: Record, inner: Arrays) -> Any:
-        record.expect("kind", *OF_VOTE)
+        record.expect("kind", *of_vote(record))
         if record.text("kind") in REGRESSORS:
             return _build_regressor(record, inner, functions)
         return _build_classifier(record, inner, functions)
@@ -134,6 +144,9 @@ def _build_regressor(header: Record, arrays: Arrays, functions: Functions) -> Vo
         **{key: totals.number(key) for key in TARGET_NUMBERS if key in totals.value},
         **_read_penalties(header, model),
     }
+    if model.conformal:
+        shape = (len(model.quantiles),)
+        attributes["conformal_shifts_"] = arrays.doubles("conformal_shifts", shape)
     for name, value in attributes.items():
         setattr(model, name, value)
     return model
@@ -160,6 +173,7 @@ def _read_vote(
         **attributes_of(vote),
         **_read_numbers(header),
         **features,
+        **table_from_json(header, features.get("n_features_in_")),
     }
 
 
@@ -179,8 +193,8 @@ def _build_families(header: Record, arrays: Arrays, functions: Functions) -> lis
 
 
 def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
-    """Return the parameter ``kernels``: unfitted families, in the form in which they were given."""
-    form = header.choice("kernels", ("default", "one", "list", "named"))
+    """Return the parameter ``kernels``: unfitted families, in the form that the user passed."""
+    form = header.choice("kernels", ("default", "one", "list", "named", FOR_TABLES))
     names = [record.text_or_none("name") for record in header.records("families")]
     kernels: Any = [clone(family) for family in families]
     if form == "named":
@@ -189,6 +203,8 @@ def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
     if is_named != (names[0] is not None) or (form == "one" and len(names) > 1):
         raise header.wrong("kernels", "consistent with its families")
     clone_families(kernels)  # for its checks
+    if form == FOR_TABLES:
+        return FOR_TABLES
     if form == "default" and _describe(kernels) == _describe([f for _, f in clone_families(None)]):
         return None  # otherwise the defaults have changed since, and the old ones are listed
     return kernels[0] if len(kernels) == 1 and form in ("default", "one") else kernels
@@ -232,6 +248,12 @@ def _read_numbers(header: Record) -> dict[str, Any]:
     }
     if PROBABILITY_SCALE in totals.value:
         numbers[PROBABILITY_SCALE] = totals.positive(PROBABILITY_SCALE)
+    if N_SAMPLES in totals.value:
+        numbers[N_SAMPLES] = totals.count(N_SAMPLES, at_least=1)
+    if TRAINING_ERROR in totals.value:
+        numbers[TRAINING_ERROR] = totals.number(TRAINING_ERROR)
+    if CROSS_VALIDATION in totals.value:
+        numbers[CROSS_VALIDATION] = totals.text(CROSS_VALIDATION)
     if not header.is_none("n_kernels_tried"):
         numbers["n_kernels_tried_"] = header.count("n_kernels_tried", at_least=1)
     return numbers
@@ -266,7 +288,7 @@ def _build_pipeline(
 
 
 def _check_step_names(header: Record, pipeline: Pipeline) -> None:
-    """Raise for names that a `Pipeline` refuses when it is fitted."""
+    """Raise for names that a `Pipeline` rejects when it is fitted."""
     names = [name for name, _ in pipeline.steps]
     reserved = pipeline.get_params(deep=False)
     if len(set(names)) < len(names) or any("__" in name or name in reserved for name in names):

@@ -5,9 +5,9 @@
     arrays      one after another, in the order of the header, without gaps
 
 The header begins with ``PREFIX`` and the SHA-256 digest of the whole file, computed with zeros in
-place of the digest itself. So a change to any byte is noticed, and a file that another program
-has rewritten is refused. Before anything is allocated, the sizes in the header are compared with
-the size of the file.
+place of the digest itself. So a change to any byte is detected, and a file that another program has
+rewritten is refused. Before anything is allocated, the sizes in the header are compared with the
+size of the file.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _place_of(name: str, entry: object) -> Place:
             type(number) is int and 0 <= number < 2**48 for number in numbers
         ):
             raise ModelFileError(f"the array {_short(name)} has no valid shape and offsets.")
-    # Axes of length 0 count as 1, because NumPy refuses huge shapes of empty arrays, too.
+    # Axes of length 0 count as 1, because NumPy also rejects huge shapes of empty arrays.
     if len(shape) > MAX_DIMENSIONS or math.prod(max(1, n) for n in shape) >= 2**48:
         raise ModelFileError(f"the array {_short(name)} has an impossible shape, {_short(shape)}.")
     return Place(DTYPES[dtype], tuple(shape), math.prod(shape) * DTYPES[dtype].itemsize)

@@ -14,27 +14,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._version import __version__
 from ..estimators._fitted_attributes import (
+    CROSS_VALIDATION,
+    N_SAMPLES,
     PENALTIES,
     PER_KERNEL,
     PER_PROBLEM,
     PROBABILITY_SCALE,
     TARGET_NUMBERS,
     TOTALS,
+    TRAINING_ERROR,
     vote_of,
 )
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.classifier_cv import VotedKernelClassifierCV
 from ..estimators.regressor import VotedKernelRegressor
 from ..estimators.regressor_cv import VotedKernelRegressorCV
+from ..estimators.summary import describe_search
 from ..exceptions import NotPlainError
 from ..kernels import KernelFamily, clone_families, is_named_list
 from ..kernels.base import FloatArray
+from ..kernels.families import is_for_tables
 from .container import Array, Json
 from .families import Functions, family_to_json, function_name
 from .labels import classes_to_json
 from .reading import number_to_json
 from .scaling import STORED as SCALERS
 from .scaling import scaling_to_json
+from .tables import table_to_json
 from .trees import Writers, chosen_of, output_of, tree_to_json
 from .values import value_to_json
 from .votes import INTERCEPTS, WEIGHTS, vote_to_json
@@ -43,9 +49,10 @@ CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
 REGRESSORS = (VotedKernelRegressor, VotedKernelRegressorCV)
 MODELS = (*CLASSIFIERS, *REGRESSORS)
 
-
+#: The description of a search is cut after so many characters.
+MOST_TEXT = 500
 #: Numbers that only some models have.
-OPTIONAL = (PROBABILITY_SCALE, *TARGET_NUMBERS)
+OPTIONAL = (PROBABILITY_SCALE, TRAINING_ERROR, *TARGET_NUMBERS)
 
 
 def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
@@ -95,6 +102,8 @@ def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
     names = getattr(model, "feature_names_in_", None)
     numeric = isinstance(model, REGRESSORS)
     per_problem = (INTERCEPTS,) if numeric else (INTERCEPTS, *PER_PROBLEM)
+    if hasattr(model, "conformal_shifts_"):
+        arrays["conformal_shifts"] = model.conformal_shifts_
     return {
         "classes": None if numeric else classes_to_json(model.classes_),
         "n_features": getattr(model, "n_features_in_", None),
@@ -106,20 +115,32 @@ def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
             {key: number_to_json(getattr(model, key)[row]) for key in per_problem}
             for row in range(len(vote.intercepts))
         ],
-        "totals": {
-            key: number_to_json(getattr(model, key))
-            for key in (*TOTALS, *PENALTIES, *OPTIONAL)
-            if hasattr(model, key) or key not in OPTIONAL
-        },
+        "totals": _totals_to_json(model),
         "n_iter": int(model.n_iter_),
         "stop_reason": model.stop_reason_,
         "n_kernels_tried": getattr(model, "n_kernels_tried_", None),
         "support_vectors": vote_to_json(vote, arrays),
+        **table_to_json(model),
     }
 
 
+def _totals_to_json(model: Any) -> dict[str, Json]:
+    """Return what there is one of per model; older versions ignore what they do not know."""
+    totals: dict[str, Json] = {
+        key: number_to_json(getattr(model, key))
+        for key in (*TOTALS, *PENALTIES, *OPTIONAL)
+        if hasattr(model, key) or key not in OPTIONAL
+    }
+    if hasattr(model, N_SAMPLES):
+        totals[N_SAMPLES] = int(getattr(model, N_SAMPLES))
+    search = describe_search(model)
+    if search is not None:
+        totals[CROSS_VALIDATION] = search[:MOST_TEXT]
+    return totals
+
+
 def check_ends_in_vote(model: Any) -> None:
-    """Raise unless a model is one of ours, or one of ours decides in it."""
+    """Raise unless a model is one of ours, or contains one of ours as its last step."""
     last = model
     while not isinstance(last, MODELS):
         if isinstance(last, Pipeline):
@@ -134,7 +155,7 @@ def check_ends_in_vote(model: Any) -> None:
         if last is not model:
             found += f" with {type(last).__name__}"
         raise TypeError(
-            "save_model takes a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, "
+            "save_model needs a VotedKernelClassifier, a VotedKernelRegressor, their CV classes, "
             f"or a Pipeline, CalibratedClassifierCV or fitted search of these; got {found}."
         )
 
@@ -153,6 +174,8 @@ def _as_single(model: Any) -> VotedKernelClassifier | VotedKernelRegressor:
 def _form_of(kernels: Any) -> str:
     if kernels is None:
         return "default"
+    if is_for_tables(kernels):
+        return "table"
     if isinstance(kernels, KernelFamily):
         return "one"
     return "named" if is_named_list(kernels) else "list"
@@ -162,7 +185,8 @@ def _families_to_json(
     single: VotedKernelClassifier | VotedKernelRegressor, model: Any, arrays: dict[str, Array]
 ) -> list[dict[str, Json]]:
     """Return the fitted families of the model, with their names in the parameters of ``single``."""
-    pairs, families = clone_families(single.kernels), vote_of(model).families
+    families = vote_of(model).families
+    pairs = clone_families(list(families) if is_for_tables(single.kernels) else single.kernels)
     if [type(family) for _, family in pairs] != [type(family) for family in families]:
         raise ValueError("kernels was changed after the fit; fit again, or set it back.")
     columns = {key: getattr(model, key) for key in PER_KERNEL}

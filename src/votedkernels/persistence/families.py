@@ -1,9 +1,9 @@
 """Kernel families: which of their attributes a file contains.
 
 To restore a fitted family, its own ``fit`` is called on a dummy row, which also checks the
-parameters. Then the attributes that ``fit`` takes from the sample are set; these are what an entry
-of `STORED` lists. A file contains all parameters of a family. So a parameter that is added to a
-family later needs a new version of the format, or a default here for older files.
+parameters. Then the attributes that ``fit`` computes from the sample are set; an entry of `STORED`
+lists these. A file contains all parameters of a family. So a parameter that is added to a family
+later needs a new version of the format, or a default here for older files.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..kernels import (
     Gaussian,
     KernelFamily,
     Missing,
+    MixedGaussian,
     Polynomial,
     Precomputed,
     Similarity,
@@ -38,7 +39,7 @@ from .values import parameters_from_json, value_to_json
 Functions = Mapping[str, Callable[..., object]]
 
 #: Parameters that older files lack; they get their defaults.
-ADDED_LATER = {"pairwise", "symmetric"}
+ADDED_LATER = {"pairwise", "symmetric", "feature_scales", "blended", "positions", "ends"}
 MAX_DEGREE = 10_000  # powers are computed one by one
 MAX_FEATURES = 10**6  # of a family of rules, which has a member for each
 LONGEST = 10_000  # the longest n-grams that a loaded model can have
@@ -97,7 +98,7 @@ class Stored:
     Attributes
     ----------
     family : its class
-    fitted : the attributes that ``fit`` takes from the sample, and their kinds
+    fitted : the attributes that ``fit`` computes from the sample, and their kinds
     sample : returns a dummy row that ``fit`` accepts
     function : the parameter that is a Python function, which is not stored; None if there is none
     """
@@ -129,6 +130,18 @@ STORED = {
     "Threshold": Stored(Threshold, {"n_features_": COUNT}),
     "Categories": Stored(Categories, {"n_features_": COUNT, "n_values_": COUNT}),
     "Missing": Stored(Missing, {"n_features_": COUNT}),
+    "MixedGaussian": Stored(
+        MixedGaussian,
+        {
+            "unit_": POSITIVE,
+            "n_features_": COUNT,
+            "means_": VECTOR,
+            "factors_": VECTOR,
+            "category_values_": VECTOR,
+            "category_counts_": VECTOR,
+            "category_gaps_": VECTOR,
+        },
+    ),
     "Spectrum": Stored(Spectrum, sample=lambda: ["x" * LONGEST]),
 }
 
@@ -138,7 +151,7 @@ def family_to_json(family: KernelFamily, name: str, arrays: dict[str, Array]) ->
     known = type(family).__name__
     if known not in STORED or STORED[known].family is not type(family):
         raise ValueError(
-            f"{known} is a kernel family of your own, and a model file contains no code; use "
+            f"{known} is your own kernel family, and a model file contains no code; use "
             "Similarity(function) instead, and pass the function to load_model."
         )
     stored = STORED[known]
@@ -187,9 +200,11 @@ def family_from_json(
         raise given.wrong("degrees", f"at most {MAX_DEGREE}")
     fitted = record.record("fitted")
     fitted.expect(*stored.fitted)
-    family.fit(_sample_rules(fitted) if family.is_coded else stored.sample(), np.ones(1))
+    family.fit(_sample_row(stored, family, fitted), np.ones(1))
     for key, kind in stored.fitted.items():
         setattr(family, key, kind.read(fitted, key, arrays, f"{name}.{key}"))
+    if isinstance(family, MixedGaussian):
+        _check_embedding(record, family)
     if len(getattr(family, "units_", ())) not in (0, len(getattr(family, "windows_", ()))):
         raise record.wrong("units_", "one unit per window")
     if len(getattr(family, "gammas_", family.names_)) != len(names):
@@ -203,8 +218,39 @@ def family_from_json(
     return family
 
 
-def _sample_rules(fitted: Record) -> FloatArray:
-    """Return a dummy row for a family of rules, whose members are features."""
+def _sample_row(stored: Stored, family: KernelFamily, fitted: Record) -> Any:
+    """Return a dummy row that the family accepts."""
+    if family.accepts_gaps or getattr(family, "feature_scales", None) is not None:
+        return _sample_table(fitted)
+    return stored.sample()
+
+
+def _check_embedding(record: Record, family: MixedGaussian) -> None:
+    """Raise unless a family has means and categories for each of its columns."""
+    learned = family.embedding
+    per_column = (
+        (learned.means, learned.numeric),
+        (learned.factors, learned.numeric),
+        (learned.counts, learned.categorical),
+        (learned.gaps, learned.categorical),
+    )
+    fine = all(
+        values is not None and len(values) == len(columns) and np.isfinite(values).all()
+        for values, columns in per_column
+    )
+    if (
+        not fine
+        or learned.values is None
+        or not np.isin(learned.gaps, (0, 1)).all()
+        or (learned.counts < 0).any()
+        or (learned.counts != np.round(learned.counts)).any()
+        or learned.counts.sum() != len(learned.values)
+    ):
+        raise record.wrong("fitted", "means and categories for each column of the family")
+
+
+def _sample_table(fitted: Record) -> FloatArray:
+    """Return a dummy row for a family whose parameters are numbers of features."""
     n_features = fitted.count("n_features_", at_least=1)
     if n_features > MAX_FEATURES:
         raise fitted.wrong("n_features_", f"at most {MAX_FEATURES}")

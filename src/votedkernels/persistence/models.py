@@ -17,15 +17,15 @@ from .describing import describe
 def save_model(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file.
 
-    The file contains only numbers and text, no code. It includes the training rows that got a
-    vote. If writing fails, an older file of the same name stays as it was. See :doc:`/model-files`.
+    The file contains only numbers and text, no code. It includes the training rows that have a
+    vote. If writing fails, an older file of the same name is unchanged. See :doc:`/model-files`.
 
     Parameters
     ----------
     model : classifier or regressor of this library, Pipeline or CalibratedClassifierCV
-        A fitted model. The steps of a pipeline can be scalers, imputers, encoders, PCA, vectorizers
-        of text and ColumnTransformer, then a classifier or a regressor of this library. A
-        `VotedKernelClassifierCV` is saved as the classifier it chose, and a `GridSearchCV` as its
+        A fitted model. The steps of a pipeline can be scalers, imputers, encoders, PCA, text
+        vectorizers and ColumnTransformer, followed by a classifier or a regressor of this library.
+        A `VotedKernelClassifierCV` is saved as the classifier it chose, and a `GridSearchCV` as its
         best estimator.
     path : str or path-like
         The file. Its usual extension is ``.safetensors``.

@@ -143,8 +143,18 @@ class Arrays:
             )
         self.arrays = {name: array.T if name in turned else array for name, array in arrays.items()}
 
-    def take(self, name: str, kind: str, shape: tuple[int | None, ...] | None = None) -> Array:
-        """Return an array; ``kind`` lists NumPy dtype kinds, None in ``shape`` is any length."""
+    def take(
+        self,
+        name: str,
+        kind: str,
+        shape: tuple[int | None, ...] | None = None,
+        *,
+        gaps: bool = False,
+    ) -> Array:
+        """Return an array; ``kind`` lists NumPy dtype kinds, None in ``shape`` is any length.
+
+        Numbers must be finite or, with ``gaps``, finite or NaN.
+        """
         if name not in self.arrays:
             raise ModelFileError(f"there is no array {name}.")
         array = self.arrays.pop(name)
@@ -155,7 +165,7 @@ class Arrays:
             or any(due is not None and n != due for n, due in zip(array.shape, shape, strict=True))
         ):
             raise ModelFileError(f"the array {name} has shape {array.shape}, not {shape}.")
-        if array.dtype.kind == "f" and not _is_finite(array):
+        if array.dtype.kind == "f" and not _is_finite(array[~np.isnan(array)] if gaps else array):
             raise ModelFileError(f"the array {name} contains a number that is not finite.")
         return array
 
@@ -174,7 +184,7 @@ class Arrays:
         return array
 
     def within(self, prefix: str) -> Arrays:
-        """Return the arrays whose names begin with a prefix, without it; they count as taken."""
+        """Return the arrays whose names begin with a prefix, without it. They count as taken."""
         names = [name for name in self.arrays if name.startswith(prefix)]
         return Arrays({name[len(prefix) :]: self.arrays.pop(name) for name in names}, [])
 

@@ -39,12 +39,12 @@ def rows_to_json(rows: Any, name: str, arrays: dict[str, Array]) -> dict[str, Js
     )
 
 
-def rows_from_json(record: Record, name: str, arrays: Arrays) -> Any:
-    """Return the rows that were passed to `rows_to_json`."""
+def rows_from_json(record: Record, name: str, arrays: Arrays, *, gaps: bool = False) -> Any:
+    """Return the rows that were passed to `rows_to_json`; with ``gaps``, a table may have NaN."""
     kind = record.choice("kind", KINDS)
     if kind == "array":
         record.expect("kind")
-        array = arrays.take(name, "biuf")
+        array = arrays.take(name, "biuf", gaps=gaps)
         if array.ndim < 2:
             raise ModelFileError(f"the array {name} is not a table of rows.")
         return array

@@ -84,7 +84,7 @@ def _plain_from_json(value: object) -> Any:
 
 
 def is_missing(value: Any) -> str:
-    """Return which kind of missing value this is; it is stored beside the value itself."""
+    """Return which kind of missing value this is; it is stored next to the value itself."""
     if value is None:
         return "none"
     return "nan" if isinstance(value, float) and math.isnan(value) else "value"

@@ -1,8 +1,8 @@
-"""Steps of scikit-learn before the classifier: which of their attributes a file contains.
+"""scikit-learn steps before the classifier: which of their attributes a file contains.
 
 Each entry of `STORED` says how a fitted step becomes JSON and arrays, and how it is restored. Where
 possible, the step's own ``fit`` is called on an example row, which sets whatever this version of
-scikit-learn needs; then the fitted attributes of the file take the place of those of the example.
+scikit-learn needs; then the fitted attributes in the file replace those of the example.
 scikit-learn checks the parameters. To store another step, add it to `STORED`.
 """
 
@@ -180,7 +180,7 @@ def _write_words(step: Any, arrays: dict[str, Array]) -> dict[str, Json]:
         )
     words = sorted(step.vocabulary_, key=step.vocabulary_.__getitem__)
     if [step.vocabulary_[word] for word in words] != list(range(len(words))):
-        raise ValueError("the vocabulary does not number its words from 0 on")
+        raise ValueError("the vocabulary does not number its words from 0")
     has_idf = isinstance(step, TfidfVectorizer) and step.use_idf
     if has_idf:
         arrays["idf"] = np.asarray(step.idf_)

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..estimators._fitted_attributes import TOTALS
+from ..estimators._fitted_attributes import CROSS_VALIDATION, N_SAMPLES, TOTALS, TRAINING_ERROR
 from ..exceptions import ModelFileError
 from .building import CLASSIFIERS, REGRESSORS, open_header
 from .container import Container, read_container, with_name
@@ -34,9 +34,10 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
         the classifier, and around it), ``kernels`` (one dict per kernel:
         ``name``, ``family``, ``complexity``, ``penalty`` and ``mass``), ``n_support``, ``n_terms``,
         ``complexity_penalty``, ``l1_penalty``, ``l2_penalty``, ``objective``, ``dual_bound``,
-        ``dual_gap``, ``n_iter``, ``stop_reason``. The first two penalties may be
-        ``"auto"``. Numbers that are not finite are None, and so are the classes of regression. If
-        there are several votes, all numbers are those of the first one.
+        ``dual_gap``, ``n_rows``, ``training_error``, ``cross_validation`` (the score of the search,
+        as text), ``n_iter``, ``stop_reason``. The first two penalties may be ``"auto"``. Numbers
+        that are not finite are None, and so are the classes of regression and whatever an older
+        file does not know. If there are several votes, all numbers are those of the first one.
 
     Raises
     ------
@@ -90,8 +91,21 @@ def _summarise(container: Container) -> dict[str, Any]:
         "n_terms": weights.shape[0 if turned else 1],
         **{key: _penalty(parameters, key) for key in _PENALTIES},
         **{key.rstrip("_"): _finite(totals.number(key)) for key in TOTALS},
+        **_read_training(totals),
         "n_iter": header.count("n_iter"),
         "stop_reason": header.text("stop_reason"),
+    }
+
+
+def _read_training(totals: Record) -> dict[str, Any]:
+    """Return what the file says about the training rows and the search; None for older files."""
+    known = totals.value
+    return {
+        "n_rows": totals.count(N_SAMPLES) if N_SAMPLES in known else None,
+        "training_error": (
+            _finite(totals.number(TRAINING_ERROR)) if TRAINING_ERROR in known else None
+        ),
+        "cross_validation": totals.text(CROSS_VALIDATION) if CROSS_VALIDATION in known else None,
     }
 
 

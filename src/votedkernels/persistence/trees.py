@@ -27,7 +27,7 @@ from .step_values import column_from_json, column_to_json, dtype_from_json, para
 from .steps import STORED, Example, rows_of
 from .values import parameters_from_json
 
-#: What a pipeline or a ColumnTransformer takes in place of a step.
+#: What a pipeline or a ColumnTransformer accepts in place of a step.
 WORDS = ("passthrough", "drop")
 OUTPUTS = ("default", "pandas", "polars")
 #: How deep estimators can be nested in a file.
@@ -124,11 +124,12 @@ def example_of(model: Any) -> Example:
         return NODES[kind].example(model)
     if kind in STORED:
         return STORED[kind].example(model)
-    return [0.0] * int(model.n_features_in_)
+    # A column of categories need not accept numbers, but every column of a data frame accepts gaps.
+    return [np.nan if hasattr(model, "table_") else 0.0] * int(model.n_features_in_)
 
 
 def chosen_of(model: Any) -> Any:
-    """Return the best estimator of a search, such as `GridSearchCV`; others as they are."""
+    """Return the best estimator of a search, such as `GridSearchCV`; other models unchanged."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     return model
@@ -141,7 +142,7 @@ def try_out(model: Any) -> None:
     ways = ("decision_function", "predict_proba", "predict")
     decide = next(name for name in ways if hasattr(model, name))
     if not np.isfinite(getattr(model, decide)(rows)).all():
-        raise ModelFileError("the model decides on an example by a number that is not finite.")
+        raise ModelFileError("the decision of the model on an example row is not a finite number.")
 
 
 # -- parameters ---------------------------------------------------------------------------
@@ -156,8 +157,8 @@ def parameters_to_json(
 ) -> dict[str, Json]:
     """Return the parameters that are decisive or differ from their defaults.
 
-    Other versions of scikit-learn may not have the others. Those in ``instead`` are replaced if
-    they are not plain.
+    Other versions of scikit-learn may lack the remaining ones. Parameters in ``instead`` are
+    replaced if they are not plain.
     """
     result, defaults = {}, signature(type(model)).parameters
     for key, value in model.get_params(deep=False).items():

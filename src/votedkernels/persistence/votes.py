@@ -27,7 +27,7 @@ def vote_to_json(vote: Vote, arrays: dict[str, Array]) -> dict[str, Json]:
     """Return the kind of the voting points as JSON; terms and points are added to ``arrays``."""
     arrays.update({name: getattr(vote, field) for name, field in TERMS.items()})
     if not np.isnan(vote.levels).all():
-        arrays[LEVELS] = vote.levels
+        arrays[LEVELS] = np.nan_to_num(vote.levels)
     return rows_to_json(vote.points, POINTS, arrays)
 
 
@@ -44,20 +44,25 @@ def vote_from_json(
     n_kernels = sum(len(family.names_) for family in families)
     precomputed = are_precomputed(families)
     n_support = len(arrays.arrays.get(SUPPORT, ()))
-    levels = np.full(n_terms, np.nan)
-    if LEVELS in arrays.arrays:
-        levels = arrays.doubles(LEVELS, (n_terms,))
     kernels = arrays.indices(ATTRIBUTE_OF["kernels"], n_terms, n_kernels)
     are_rules = np.array([family.is_coded for family in families for _ in family.names_], bool)
-    if not np.array_equal(are_rules[kernels], ~np.isnan(levels)):
+    levels = np.full(n_terms, np.nan)
+    if (LEVELS in arrays.arrays) != are_rules[kernels].any():
         raise header.wrong("families", f"consistent with the array {LEVELS}")
+    if LEVELS in arrays.arrays:
+        levels = np.where(are_rules[kernels], arrays.doubles(LEVELS, (n_terms,)), np.nan)
     places = arrays.indices(ATTRIBUTE_OF["places"], n_terms, n_support, least=-1)
     if not np.array_equal(places < 0, are_rules[kernels]):
         raise header.wrong("families", f"consistent with the array {ATTRIBUTE_OF['places']}")
     vote = Vote(
         families=families,
         support=arrays.indices(SUPPORT, n_support, (n_features or 0) if precomputed else 2**48),
-        points=rows_from_json(header.record("support_vectors"), POINTS, arrays),
+        points=rows_from_json(
+            header.record("support_vectors"),
+            POINTS,
+            arrays,
+            gaps=all(family.accepts_gaps for family in families),
+        ),
         kernels=kernels,
         places=places,
         levels=levels,

@@ -90,6 +90,7 @@ def place_locally(
         sample.weights,
         w,
         Centers(numbers, source),
+        count_rows(X),
         center_rows,
         places=sample.places,
         center_of=sample.center_of if estimator.centers is None else None,
@@ -110,7 +111,7 @@ def divide_memory(
         if limit < 0:
             raise ValueError(
                 f"memory_limit={estimator.memory_limit!r} is too small for one block of kernel "
-                f"values in each of {budget.n_jobs} threads; give at least "
+                f"values in each of {budget.n_jobs} threads; use at least "
                 f"{smallest / 1e6:.0f}MB."
             )
         budget = replace(budget, memory=limit, block_memory=smallest)
@@ -122,7 +123,7 @@ def divide_memory(
         needs = "the complexity measure" if measuring > solving else "the solver's columns"
         raise ValueError(
             f"memory_limit={estimator.memory_limit!r} is too small for {needs} on {n_rows} rows; "
-            f"give at least {math.ceil((smallest + reserved) / 1e6)}MB."
+            f"use at least {math.ceil((smallest + reserved) / 1e6)}MB."
         )
     return budget, max(0, limit - reserved)
 
@@ -175,7 +176,7 @@ def find_outside(
     families: Sequence[KernelFamily],
     centers: Rows,
 ) -> tuple[Rows, Rows] | None:
-    """Return the centres that may not be training rows, as rows and as centres; None if all are."""
+    """Return the centres that may not be rows, as rows and as centres; None if all are rows."""
     if not gives_centers(estimator):
         return None
     if not are_precomputed(families):
@@ -192,7 +193,7 @@ def find_center_rows(
 ) -> IntArray | None:
     """Return the row of each centre for the hybrid norm, None for the elastic net.
 
-    Raise if the hybrid norm is asked for and does not apply.
+    Raise if the hybrid norm is required but does not apply.
     """
     if continuous_family(families) is not None:
         raise ValueError(

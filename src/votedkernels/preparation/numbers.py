@@ -1,8 +1,8 @@
-"""Targets of regression: numbers, which are learnt in units of their own spread.
+"""Targets of regression: numbers, which are learned in units of their own spread.
 
 Problems are solved for (t - center) / scale. The centre is the median of the targets (0 without an
-intercept) and the scale their mean absolute distance from it. So penalties mean the same whatever
-the unit of the target. F is divided by the scale, weights are measured in it, and the penalties L_k
+intercept) and the scale their mean absolute distance from it. So penalties do not depend on the
+unit of the target. F is divided by the scale, weights are measured in it, and the penalties L_k
 stay the same.
 """
 
@@ -64,7 +64,7 @@ class NumberTargets:
 
     @property
     def relaxed_loss(self) -> Loss:
-        """The loss for relaxed weights: without a tube, since its corners are rounded anyway."""
+        """The loss for relaxed weights: with epsilon = 0, since its corners are rounded anyway."""
         return self.loss if isinstance(self.loss, Pinball) else EpsilonInsensitive(0.0)
 
     def scaled(self, codes: IntArray) -> FloatArray:
@@ -72,7 +72,7 @@ class NumberTargets:
         return np.asarray((self.values[codes] - self.center) / self.scale)
 
     def errors(self, decisions: FloatArray, codes: IntArray) -> FloatArray:
-        """Return the loss of votes on scaled targets, without a tube, shape (..., n_rows)."""
+        """Return the loss of votes on scaled targets, with epsilon = 0, shape (..., n_rows)."""
         error = self.scaled(codes) - decisions
         if isinstance(self.loss, Pinball):
             quantile = self.loss.quantile
@@ -110,7 +110,14 @@ def check_loss(estimator: LossParameters) -> None:
 def check_several_quantiles(estimator: QuantileParameters) -> None:
     """Raise unless several quantiles are valid, and all other parameters allow them."""
     quantiles = estimator.quantiles
+    if not isinstance(estimator.conformal, bool | np.bool_):
+        raise ValueError(f"conformal must be True or False, got {estimator.conformal!r}.")
     if quantiles is None:
+        if estimator.conformal:
+            raise ValueError(
+                "conformal=True needs several quantiles; give, for example, "
+                "loss='quantile', quantiles=(0.1, 0.5, 0.9)."
+            )
         return
     if np.ndim(quantiles) != 1 or len(quantiles) == 0:
         raise ValueError(f"quantiles must be a list of numbers, got {quantiles!r}.")

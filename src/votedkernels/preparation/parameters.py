@@ -9,8 +9,8 @@ from typing import Protocol
 class Parameters(Protocol):
     """An estimator with the parameters of our classifier.
 
-    Users may pass anything. What is checked only when it is used is an object here; see the
-    classifier for the values that are valid.
+    Users may pass anything. Parameters that are checked only when they are used have the type
+    object here; the docstring of the classifier lists the valid values.
     """
 
     kernels: object
@@ -41,6 +41,7 @@ class QuantileParameters(LossParameters, Protocol):
     """An estimator with all parameters that matter for several quantiles."""
 
     quantiles: Sequence[float] | None
+    conformal: bool
     solver: str
     relaxation: float | str | None
     l2_penalty: float

@@ -71,7 +71,7 @@ def place_remotely(
         centers = Centers(chosen, points)
     else:
         centers = Centers(numbers[chosen], OriginalRows(rows, numbers))
-    return Placement(classes, columns, codes, weights, w, centers)
+    return Placement(classes, columns, codes, weights, w, centers, array.shape[0])
 
 
 def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> None:
@@ -82,6 +82,11 @@ def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> No
             raise ValueError(
                 f"Dask arrays can be fitted with Polynomial and Gaussian kernels, but not with "
                 f"{type(family).__name__}; use one of these{instead}"
+            )
+        if getattr(family, "feature_scales", None) is not None:
+            raise ValueError(
+                "Dask arrays do not support feature_scales of Gaussian; multiply the features by "
+                f"them first{instead}"
             )
     if not SOLVERS[estimator.solver].takes_remote_columns or estimator.l2_penalty > 0:
         raise ValueError(
@@ -104,7 +109,7 @@ def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> No
 
 
 def measures_of(estimator: Parameters, families: Sequence[KernelFamily]) -> list[ComplexityMeasure]:
-    """Return the complexity measure of each family, or a placeholder if numbers are given."""
+    """Return the complexity measure of each family, or a placeholder for numbers."""
     if are_numbers(estimator.complexity):
         return [Trace()] * len(families)
     return measures_by_family(estimator.complexity, len(families))
@@ -121,6 +126,6 @@ def choose_remote_centers(
     if drawn is not None:
         return rows[drawn], drawn
     points = validate_centers(estimator, estimator.centers, families, as_table=True)
-    # Dense, as the rows are.
+    # Dense, like the rows.
     centers = np.asarray(points.toarray() if is_sparse(points) else points, dtype=np.float64)
     return centers, np.arange(len(centers))

@@ -6,7 +6,8 @@ the row yield the same problem, to the last bit, and shuffling the rows changes 
 
 Rows are ordered by a hash of their content. This order is as good as random, so the first n rows
 are a fair subsample for every n. A row's weight in the loss is its sample weight times the weight
-of its class; the weights sum to 1. `Placement` is the sample with its kernels, wherever it is.
+of its class; the weights sum to 1. `Placement` is the sample with its kernels, in this process or
+on a cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from ..kernels.base import (
 from ..problem import Centers
 from .numbers import NumberTargets
 
-#: Class labels, of whatever type the user chose.
+#: Class labels, of any type.
 Labels = NDArray[np.generic]
 
 
@@ -48,6 +49,7 @@ class Placement:
     weights : sample weight of each row, summed over identical rows
     w : weight of each row in the loss; they sum to 1
     centers : where the centres are in the user's data
+    n_samples : number of rows passed to fit
     center_rows : the row of ``columns`` for each centre; None without a hybrid norm
     places : the row of ``columns`` for each row passed to fit, -1 for weight 0; None on a cluster
     center_of : the centre at each row of ``columns``; None unless all rows are centres
@@ -60,6 +62,7 @@ class Placement:
     weights: FloatArray
     w: FloatArray
     centers: Centers
+    n_samples: int
     center_rows: IntArray | None = None
     places: IntArray | None = None
     center_of: IntArray | None = None
@@ -75,8 +78,8 @@ class CanonicalSample:
     rows : index of the first row in each group of identical rows of one class
     codes : class code of each group
     weights : sum of the weights in each group
-    centers : indices of the rows that are distinct points, whatever their class
-    places : the group of each row given; -1 for a row of weight 0
+    centers : indices of the rows that are distinct points, regardless of their class
+    places : the group of each row; -1 for a row of weight 0
     center_of : which of ``centers`` is the point of each group
     """
 
@@ -95,7 +98,7 @@ def canonical_sample(
     alive = np.flatnonzero(weights > 0)
     ordered = True
     if precomputed:
-        # Shuffling the rows of a kernel matrix shuffles its columns, too, so keep their order.
+        # Shuffling the rows of a kernel matrix also shuffles its columns, so keep their order.
         living, everyone = np.asarray(X)[np.ix_(alive, alive)], np.arange(len(alive))
         points, ordered = _number_by_hash(living, everyone), False
         columns = _number_by_hash(living.T, everyone)
@@ -118,7 +121,7 @@ def _merge(
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """Return the first member of each group, the group's weight, and the group of each member.
 
-    Groups come in their own order, or in that of their first members.
+    Groups are sorted by their number if ``ordered``, otherwise by their first members.
     """
     _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)
@@ -155,7 +158,7 @@ def _equal_rows(X: Table, first: IntArray, second: IntArray) -> NDArray[np.bool_
 
 
 def _number_objects(X: Rows, alive: IntArray) -> tuple[IntArray, bool]:
-    """Number objects, strings in alphabetical order; return also whether the order is canonical.
+    """Number objects, strings in alphabetical order; also return whether the order is canonical.
 
     Equal objects get the same number. Objects that cannot be hashed all count as different.
     """

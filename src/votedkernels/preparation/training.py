@@ -2,8 +2,8 @@
 
 `Training.prepare` does the work that does not depend on the penalties: it validates the data,
 merges identical rows, fits the kernel families, chooses the centres and measures the complexities.
-`Training.problems` then returns the one-vs-rest problems for given penalties, and
-`resolve_penalties` says what ``"auto"`` stands for.
+`Training.problems` then returns the one-vs-rest problems for some penalties, and
+`resolve_penalties` turns ``"auto"`` into numbers.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from ..kernels import Columns, LocalColumns, clone_families, continuous_family
 from ..kernels.base import FloatArray, IntArray, is_dask
 from ..kernels.columns import pays_to_compile
 from ..kernels.definiteness import check_definite
-from ..problem import Centers, Continuum, Problem
+from ..kernels.families import is_for_tables
+from ..problem import Centers, Continuum, Problem, union_of_terms
 from ..problem.losses import Hinge, Hinges
+from ..problem.vote import HasTerms
 from .local import place_locally
 from .numbers import NumberTargets
 from .parameters import Parameters, Penalties
 from .sample import Labels, Placement
+from .tables import families_for
 
 #: c in the formula of `resolve_penalties`.
 SHARE = 3e-3
@@ -49,7 +52,9 @@ class Training:
     classes : the class labels or, for regression, the distinct targets
     columns : the kernels over distinct rows and centres
     codes : index of the class, or of the target, of each row of ``columns``
+    weights : sample weight of each row of ``columns``
     w : weight of each row in the loss; they sum to 1
+    n_samples : number of rows passed to fit
     m : number of rows, as the default penalties count them
     complexities, complexity_errors : r_k of each kernel, and its standard error
     allowed : which columns (kernel, centre) may vote; None for all
@@ -62,7 +67,9 @@ class Training:
     classes: Labels
     columns: Columns
     codes: IntArray
+    weights: FloatArray
     w: FloatArray
+    n_samples: int
     m: float
     complexities: FloatArray
     complexity_errors: FloatArray
@@ -88,7 +95,8 @@ class Training:
 
         The deadline comes from ``budget``; limits on memory and threads come from the estimator.
         """
-        named = clone_families(estimator.kernels)
+        kernels = estimator.kernels
+        named = clone_families(families_for(X) if is_for_tables(kernels) else kernels)
         budget = replace(budget, n_jobs=effective_n_jobs(estimator.n_jobs))
         if is_dask(X):
             from .remote import place_remotely as place
@@ -102,7 +110,9 @@ class Training:
             classes=placement.classes,
             columns=columns,
             codes=placement.codes,
+            weights=placement.weights,
             w=placement.w,
+            n_samples=placement.n_samples,
             m=effective_rows(placement.weights),
             complexities=complexities,
             complexity_errors=errors,
@@ -154,6 +164,28 @@ class Training:
             return self.hinges(codes, w)
         return [self.numbers.relaxed_loss.hinges(self.numbers.scaled(codes), w)]
 
+    def decisions(self, terms: Sequence[HasTerms], intercepts: FloatArray) -> FloatArray:
+        """Return the votes of all problems on the training rows, shape (n_rows, n_problems).
+
+        No deadline interrupts this.
+        """
+        columns = self.columns.within(self.columns.budget.until(math.inf))
+        kernels, centers, weights = union_of_terms(terms, columns.n_centers)
+        return columns.vote(kernels, centers, weights.T) + intercepts
+
+    def error(self, decisions: FloatArray) -> float:
+        """Return the error of votes on the training rows, weighted by ``weights``.
+
+        It is the share of rows in the wrong class, or the mean loss of numbers without a tube.
+        """
+        if self.numbers is not None:
+            errors = self.unit * self.numbers.errors(decisions[:, 0], self.codes)
+        elif self.n_problems == 1:
+            errors = (decisions[:, 0] > 0) != (self.codes == 1)
+        else:
+            errors = decisions.argmax(axis=1) != self.codes
+        return float(np.average(errors, weights=self.weights))
+
     @property
     def are_rules(self) -> NDArray[np.bool_]:
         """Whether each kernel is a rule about one feature (`kernels.coded`)."""
@@ -193,6 +225,7 @@ class Training:
             self,
             columns=self.columns.restricted(rows, centers),
             codes=self.codes[rows],
+            weights=self.weights[rows],
             w=w / w.sum(),
             allowed=None if self.allowed is None else self.allowed[:, centers],
             centers=replace(self.centers, numbers=self.centers.numbers[centers]),
@@ -287,7 +320,7 @@ def measure(
 
 
 def effective_rows(sample_weight: FloatArray) -> float:
-    """Return m: the number of rows, each counted as often as its weight says, from 1 to 1e12."""
+    """Return m: the number of rows, counted with their weights, limited to 1 to 1e12."""
     return min(max(float(sample_weight.sum()), 1.0), MOST_ROWS)
 
 

@@ -28,6 +28,7 @@ from ..kernels.base import (
 from ..solvers import SOLVERS
 from .parameters import Parameters
 from .sample import Labels
+from .tables import code_rows
 
 
 def check_parameters(estimator: Any) -> None:
@@ -75,7 +76,7 @@ def check_verbose(verbose: object) -> None:
 
 
 def check_squared_norm(estimator: Parameters) -> None:
-    """Raise for an unknown norm, or for a solver that takes none."""
+    """Raise for an unknown norm, or for a solver that supports no squared norm."""
     if getattr(estimator, "l2_norm", "auto") not in ("auto", "rkhs", "weights"):
         raise ValueError(f"l2_norm must be 'auto', 'rkhs' or 'weights', got {estimator.l2_norm!r}.")
     able = [name for name, solver in SOLVERS.items() if solver.takes_hybrid_norm]
@@ -112,14 +113,19 @@ def validate_rows(
             return _checked_objects(X, families, "X")
     check_can_be_table(X, families)
     accept_sparse = "csr" if all(family.accepts_sparse for family in families) else False
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=accept_sparse,
-        dtype=np.float64,
-        ensure_all_finite="allow-nan" if accept_gaps(families) else True,
-    )
+    if accept_gaps(families):
+        coded = code_rows(estimator, X, reset=reset)
+        if coded is not X:
+            return check_array(coded, ensure_all_finite="allow-nan", input_name="X")
+    with np.errstate(invalid="ignore"):  # scikit-learn adds up all entries, even huge ones
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=accept_sparse,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan" if accept_gaps(families) else True,
+        )
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -210,26 +216,26 @@ def as_strings(X: Any, families: Sequence[KernelFamily], *, name: str = "X") -> 
     for family in families:
         if not family.accepts_objects:
             raise ValueError(
-                f"{taker} takes strings, but {type(family).__name__} needs a table of numbers; "
+                f"{taker} needs strings, but {type(family).__name__} needs a table of numbers; "
                 "they cannot be used together."
             )
     X = unwrap_column(X)
     if is_table(X) or len(getattr(X, "shape", (0,))) != 1:
         raise ValueError(
-            f"{name} is a table of shape {tuple(X.shape)}, but {taker} takes one string per row; "
-            "give a list of strings, or one column."
+            f"{name} is a table of shape {tuple(X.shape)}, but {taker} needs one string per row; "
+            "pass a list of strings, or one column."
         )
     rows = as_objects(X, name=name)
     for number, row in enumerate(rows):
         if not isinstance(row, str):
-            raise ValueError(_what_is_no_string(row, number, taker, name))
+            raise ValueError(_not_a_string(row, number, taker, name))
     return [str(row) for row in rows]  # NumPy has its own class of strings
 
 
-def _what_is_no_string(row: object, number: int, taker: str, name: str) -> str:
+def _not_a_string(row: object, number: int, taker: str, name: str) -> str:
     if isinstance(row, bytes | bytearray):
         return (
-            f"{name} has bytes at row {number} (counted from 0), but {taker} takes strings; decode "
+            f"{name} has bytes at row {number} (counted from 0), but {taker} needs strings; decode "
             f"them, as in [row.decode() for row in {name}]."
         )
     if row is None or type(row).__name__ == "NAType" or (isinstance(row, Real) and row != row):
@@ -239,7 +245,7 @@ def _what_is_no_string(row: object, number: int, taker: str, name: str) -> str:
         )
     return (
         f"{name} has {row!r} of type {type(row).__name__} at row {number} (counted from 0), but "
-        f"{taker} takes only strings."
+        f"{taker} accepts only strings."
     )
 
 
@@ -269,7 +275,7 @@ def as_objects(X: Any, *, name: str = "X") -> Rows:
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
         return X
     if isinstance(X, str | bytes):
-        raise ValueError(f"{name} is a single string; give a list of strings.")
+        raise ValueError(f"{name} is a single string; pass a list of strings.")
     if hasattr(X, "tolist") and getattr(X, "ndim", 1) == 1:
         X = X.tolist()
     elif hasattr(X, "to_list"):
@@ -316,7 +322,8 @@ def validate_numbers(X: object, y: Any) -> tuple[FloatArray, IntArray]:
         )
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    with np.errstate(invalid="ignore"):  # as for the rows
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     values, codes = np.unique(y, return_inverse=True)
     return values, codes
 

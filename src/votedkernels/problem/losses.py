@@ -4,7 +4,7 @@ A convex, piecewise linear loss of a row is a sum of hinges with signs s = +-1 a
 
     loss(f) = sum_p w_p max(0, g_p - s_p f)
 
-Such a sum is all that problems and solvers know about a loss. Each hinge has one dual variable,
+Problems and solvers know a loss only as such a sum. Each hinge has one dual variable,
 0 <= u_p <= w_p, which is 0 if s_p f is above its goal and w_p if it is below. The dual objective is
 sum_p g_p u_p, and the dual constraints contain the signed sums v_i = sum_p s_p u_p over the hinges
 of each row i. With labels y or targets t:

@@ -6,8 +6,8 @@
                        |sum_i u_i y_i K_k(x_i, c_j)| <= L_k   for all k, j,
                        sum_i u_i y_i = 0                          (only with an intercept)
 
-Other losses are sums of hinges, too (`losses`). Then i numbers the hinges instead of the rows, y_i
-is the sign of a hinge, and its goal g_i takes the place of 1: D(u) = sum_i g_i u_i.
+Other losses are also sums of hinges (`losses`). Then i numbers the hinges instead of the rows, y_i
+is the sign of a hinge, and its goal g_i replaces 1: D(u) = sum_i g_i u_i.
 
 D(u) <= F(a, b) for every feasible pair, so the gap F - D bounds how far a model is from the
 optimum. Three steps make any u feasible (`Problem.into_box`, `Problem.dual_value`): clip it to its
@@ -164,7 +164,7 @@ class Problem:
         return sums.astype(np.float64, copy=False)
 
     def shortfalls(self, decision: Reals) -> Reals:
-        """Return how much f misses the goal of each hinge: 1 - y f or, with goals, g - y f."""
+        """Return by how much f misses the goal of each hinge: 1 - y f or, with goals, g - y f."""
         goals = 1.0 if self.goals is None else self.goals
         return goals - self.y * self.at_hinges(decision)
 
@@ -242,7 +242,7 @@ class Problem:
             divisor = max(1.0, float(self.excess(correlation).max(initial=0.0)))
         if square <= 0:
             return self.reward(u) / divisor
-        shrink = min(1.0 / divisor, max(0.0, self.reward(u)) / square)  # the best of those allowed
+        shrink = min(1.0 / divisor, max(0.0, self.reward(u)) / square)  # the best allowed factor
         return shrink * self.reward(u) - 0.5 * shrink**2 * square
 
     def correlate(self, u: FloatArray, centers: IntArray | None = None) -> FloatArray:
@@ -256,7 +256,7 @@ class Problem:
         return Prices(self.reward(u) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
 
     def dual_parts(self, u: FloatArray, v: Terms) -> tuple[FloatArray, float]:
-        """Return the correlation and the square that `dual_value` takes in addition to u.
+        """Return the correlation and the square that `dual_value` needs in addition to u.
 
         For the hybrid norm, these are the correlation minus the `norm_gradient` of v, and the
         square of v. The elastic net does not use v; its square is what the excess of each
@@ -271,7 +271,7 @@ class Problem:
         return correlation - gradient, self.square(v, gradient)
 
     def cost_of_excess(self, correlation: Reals) -> np.floating:
-        """Return sum_kj max(0, |q_kj| - L_k)^2 / (rho s_kj^2) over the columns that may vote."""
+        """Return ``sum_kj max(0, |q_kj| - L_k)^2 / (rho s_kj^2)`` over columns that may vote."""
         assert self.squares is not None
         over = np.maximum(0.0, np.abs(correlation) - self.penalties[:, None])
         if self.allowed is not None:

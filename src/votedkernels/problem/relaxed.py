@@ -38,7 +38,7 @@ from ..kernels.base import FloatArray, IntArray
 from ..kernels.design import Design, RepeatedDesign
 from .losses import Hinges
 
-#: Ridges to add to a kernel matrix, as shares of its trace; tried in this order.
+#: Ridges to add to a kernel matrix, as fractions of its trace; tried in this order.
 RIDGES = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 
@@ -161,7 +161,7 @@ class RelaxedProblem:
         return cls(design, hinges.signs, hinges.weights, rho, goals=hinges.goals, width=width)
 
     def shortfalls(self, decision: FloatArray) -> FloatArray:
-        """Return h: how much the vote misses the goal of each hinge."""
+        """Return h: by how much the vote misses the goal of each hinge."""
         return (1.0 if self.goals is None else self.goals) - self.y * decision
 
     def loss(self, h: FloatArray) -> float:

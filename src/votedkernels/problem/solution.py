@@ -1,4 +1,4 @@
-"""What a solver returns, and a check that its certificate holds in spite of rounding.
+"""What a solver returns, and a check that its certificate holds despite rounding.
 
 A solution is a vote, a dual vector, and the two values that enclose the optimum. F and D are sums
 in double precision. Their rounding errors, relative to F, are about
@@ -6,9 +6,9 @@ in double precision. Their rounding errors, relative to F, are about
     eps * sum_t |a_t| max|K_t| / F      (the votes, where large terms cancel)
     eps * sum_i u_i * max_k max|K_k| / L_k      (the dual constraints)
 
-This is negligible on ordinary data, but ruins the certificate of kernels of size 1e20 with a
-penalty of 1e-3. If the values of a kernel are themselves sums that cancel, the errors are larger
-(`error_growth`). The hybrid norm adds sums over pairs of weights, with errors of about
+This is negligible on ordinary data, but it invalidates the certificate if kernels reach 1e20 and
+the penalty is 1e-3. If the values of a kernel are themselves sums that cancel, the errors are
+larger (`error_growth`). The hybrid norm adds sums over pairs of weights, with errors of about
 
     eps * rho sum_k max|K_k| (sum_j |a_kj|)^2 / F      (the square, and that of v)
     eps * rho max_k (sum_j |v_kj|) max|K_k| / L_k      (the part of v in the dual constraints)
@@ -83,7 +83,7 @@ class Solution:
 
 
 def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
-    """Return the solution with values that can be trusted in spite of rounding."""
+    """Return the solution with values that can be trusted despite rounding."""
     doubt = rounding_error(problem, solution)
     relative_gap = solution.gap / solution.objective if solution.objective > 0 else 0.0
     allowed = max(0.1 * tol, 0.01 * relative_gap)
@@ -115,7 +115,8 @@ def rounding_error(problem: Problem, solution: Solution) -> float:
     priced = problem.penalties > 0
     ratios = largest[priced] / problem.penalties[priced]
     if problem.squares is not None:
-        # An error in a correlation counts times the weight that it implies, at the optimum a_kj.
+        # An error in a correlation is multiplied by the weight that it implies, at the optimum
+        # a_kj.
         return eps * 2 * votes
     error = max(votes, float(solution.dual.sum()) * float(ratios.max(initial=0.0)))
     if problem.l2_penalty:

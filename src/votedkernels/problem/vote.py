@@ -1,4 +1,4 @@
-"""A vote that no longer needs its problem: it has its kernels and points, and can decide.
+"""A vote that is independent of its problem: it has its kernels and points, and can decide.
 
     f_p(x) = sum_t weights[p, t] K_{kernels[t]}(x, points[places[t]]) + intercepts[p]
 
@@ -10,7 +10,7 @@ pair of penalties and problem. The indices p are the leading axes of ``weights``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -39,7 +39,7 @@ class Vote:
     Attributes
     ----------
     families : fitted kernel families
-    support : index of each voting point among the training rows, or among the given centres
+    support : index of each voting point among the training rows, or among the user's centres
     points : the voting points; empty if X holds kernel values
     kernels : index of the kernel of each term
     places : index of the voting point of each term, in ``points``; -1 for a rule
@@ -137,14 +137,23 @@ class Vote:
                     yield family, terms, members[terms]
             first += family.n_kernels
 
-    def describe_rules(self, feature_names: Sequence[str]) -> list[str]:
-        """Return the text of each term that is a rule, and an empty text for others."""
+    def describe_rules(
+        self,
+        feature_names: Sequence[str],
+        category_of: Callable[[int, float], str | None] = lambda _feature, _code: None,
+    ) -> list[str]:
+        """Return the text of each term that is a rule, and an empty string for others.
+
+        ``category_of`` returns the category that a code of a feature stands for, if it is one.
+        """
         texts = [""] * len(self.kernels)
         for family, terms, members in self._rules():
             for term, member in zip(terms, members, strict=True):
                 feature = int(family.features_[member])
                 name = feature_names[feature] if feature >= 0 else ""
-                texts[term] = family.rule(int(member), float(self.levels[term]), name)
+                level = float(self.levels[term])
+                category = category_of(feature, level) if feature >= 0 else None
+                texts[term] = family.rule(int(member), level, name, category)
         return texts
 
     def decide(self, X: Rows) -> FloatArray:
@@ -193,7 +202,7 @@ class Centers:
     Attributes
     ----------
     numbers : index of each centre in ``source``
-    source : the training rows, or the given centres; None if X holds kernel values
+    source : the training rows, or the user's centres; None if X holds kernel values
     """
 
     numbers: IntArray

@@ -1,4 +1,4 @@
-"""What to try next, from what a report has found."""
+"""What to try next, according to the findings of a report."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _reach_the_optimum(found: Findings) -> Advice | None:
     if reason == "optimal":
         return None
     return Advice(
-        f"The fit stopped early ({reason}), so a better vote may exist. Give it more time or "
+        f"The fit stopped early ({reason}), so a better vote may exist. Allow more time or "
         "rounds, or use larger penalties.",
         "model.set_params(time_limit=None, max_iter=None)",
     )
@@ -76,7 +76,7 @@ def _have_a_vote(found: Findings) -> Advice | None:
         return None
     return Advice(
         "No example votes: the model predicts the same class for every row. Smaller penalties "
-        "admit votes, if the features tell anything about the classes.",
+        "admit votes, if the features say anything about the classes.",
         "VotedKernelClassifierCV().fit(X, y)",
     )
 
@@ -90,7 +90,7 @@ def _scale(found: Findings) -> Advice | None:
     if len(spreads) < 2 or spreads.max() < UNEQUAL_SPREADS * spreads.min():
         return None
     return Advice(
-        "The features have very different spreads, so those with the largest decide what is "
+        "The features have very different spreads, so those with the largest spread decide what is "
         "similar. Standardise them first.",
         "make_pipeline(StandardScaler(), VotedKernelClassifierCV()).fit(X, y)",
     )

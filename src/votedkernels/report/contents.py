@@ -105,7 +105,7 @@ def table_of_features(facts: DataFacts) -> Table | None:
 
 
 def table_of_confusion(held_out: HeldOut) -> Table:
-    """Return how often each class was taken for each other."""
+    """Return how often each class was predicted as each other class."""
     counts = held_out.confusion()
     names = [str(label) for label in held_out.classes]
     columns = (("", "true class"), *(("predicted", name) for name in names), ("", "error"))
@@ -183,5 +183,5 @@ def make_table(
 
 
 def cut_note(n: int, most: int, what: str) -> str:
-    """Say that a list is cut, if it is."""
+    """Return a note that a list is shortened, if it is."""
     return f"The first {most} of {n} {what}." if n > most else ""

@@ -1,4 +1,4 @@
-"""What a model does on rows that it has not seen: the whole fit is repeated in folds."""
+"""How a model performs on rows that it has not seen: the whole fit is repeated in folds."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HeldOut:
         return float(np.std(self.fold_errors, ddof=1) / np.sqrt(len(self.fold_errors)))
 
     def confusion(self) -> IntArray:
-        """Return the number of rows of each class (row) that were given each class (column)."""
+        """Return how many rows of each class (row) were predicted as each class (column)."""
         counts = np.zeros((len(self.classes),) * 2, np.intp)
         np.add.at(counts, (self.true, self.predicted), 1)
         return counts
@@ -95,8 +95,8 @@ def predict_held_out(
 ) -> HeldOut | None:
     """Fit a copy of the model on each training part, and predict the rows that it leaves out.
 
-    A search repeats its search in each fold, so its choices are tested too. None if some class has
-    a single row.
+    A search repeats its search in each fold, so its choices are tested too. Returns None if some
+    class has a single row.
     """
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     n_folds = min(n_folds, int(np.bincount(codes).min()))
@@ -115,7 +115,7 @@ def predict_held_out(
         X_train, y_train = _safe_split(fold, X, classes[codes], train)
         X_test, _ = _safe_split(fold, X, classes[codes], test, train)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all rows has given the same warnings
+            warnings.simplefilter("ignore")  # the fit on all rows has issued the same warnings
             fold.fit(X_train, y_train)
             predicted[test] = np.searchsorted(classes, fold.predict(X_test))
             if probabilities is not None:

@@ -59,7 +59,7 @@ class ModelReport:
             file.write(self.html.encode("utf-8", "backslashreplace"))
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame of its own, so that its styles stay inside."""
+        """Return the page in its own frame, so that its styles stay inside."""
         return (
             f'<iframe srcdoc="{escape(self.html)}" title="model report" '
             'style="width: 100%; height: 40rem; border: 1px solid #ccc"></iframe>'
@@ -135,7 +135,7 @@ def build_report(
         "data": data,
         "class_table": table_of_classes(data),
         "feature_table": table_of_features(data),
-        "facts": summary.facts | {"error on training rows": f"{training_error:.1%}"},
+        "facts": summary.facts | {"training error": f"{training_error:.1%}"},
         "search_panels": [] if curve is None else panels_of_search(curve),
         "curve": curve,
         "kernel_panel": panel_of_kernels(classifier),
@@ -203,4 +203,4 @@ def panel_of_reliability(held_out: HeldOut) -> Panel | None:
         what = "probability of the predicted class"
     words = ", ".join(f"{p:.2f}: {o:.2f}" for p, o in zip(predicted, observed, strict=True))
     svg = figures.draw_reliability(predicted, observed, rows, what)
-    return Panel("Do the probabilities hold?", svg, f"predicted and observed: {words}")
+    return Panel("Are the probabilities right?", svg, f"predicted and observed: {words}")

@@ -1,4 +1,4 @@
-"""Pages that contain all they need, from templates."""
+"""Self-contained pages, from templates."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def new_axes(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
-    """Return axes in a place of the figure, given in shares of its sides."""
+    """Return axes at a position in the figure, as fractions of its width and height."""
     ax = figure.add_axes((left, bottom, width, height))
     ax.patch.set_visible(False)
     return ax
@@ -91,7 +91,7 @@ def log_axis(ax: Any, values: Sequence[float]) -> None:
 
 
 def few_ticks(axis: Any) -> None:
-    """Give an axis a few round numbers."""
+    """Label an axis with a few round numbers."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
@@ -99,7 +99,7 @@ def few_ticks(axis: Any) -> None:
 
 
 def embed(figure: Any) -> str:
-    """Return the figure as SVG, without what only a separate file needs."""
+    """Return the figure as SVG, without the parts that only a separate file needs."""
     buffer = io.StringIO()
     figure.savefig(
         buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))

@@ -49,7 +49,7 @@ from ..kernels.local_columns import BLOCK_ROWS
 from .lp.linear_program import lu_factors
 
 MAX_STEPS = 100
-#: How far a step goes, as a share of the way to the boundary.
+#: How far a step goes, as a fraction of the way to the boundary.
 TO_BOUNDARY = 0.99
 #: Double precision does not allow smaller relative gaps.
 SMALLEST_GAP = 1e-11

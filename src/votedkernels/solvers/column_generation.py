@@ -33,7 +33,7 @@ MANY_ROWS = 4000
 #: If neither bound improves for this many rounds, double precision is exhausted.
 ROUNDS_WITHOUT_GAIN = 20
 GAIN = 1e-6
-#: The same if rounding alone can break every dual constraint; LPs then take a long time to fail.
+#: The same limit if rounding alone can break every dual constraint; LPs then fail slowly.
 FEW_ROUNDS = 3
 
 

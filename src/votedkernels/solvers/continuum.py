@@ -1,6 +1,6 @@
 """Learning over a continuum of widths, by exchange.
 
-Any solver solves the problem over some chosen widths. Its dual vector is then priced over the whole
+Another solver solves the problem over some widths. Its dual vector is then priced over the whole
 continuum (`widths`). Widths that violate their dual constraint join, and widths without a weight
 leave. Scaled down by the bound on the violation, the dual vector proves a lower bound for the
 continuum. The fit ends when this bound is close enough to the objective.
@@ -115,7 +115,7 @@ class Exchange:
         return on_round(Round(n_iter, known))
 
     def price(self, found: Solution) -> FloatArray:
-        """Take in a solution over some widths; return other widths that violate a constraint."""
+        """Record a solution over some widths; return other widths that violate a constraint."""
         self.n_iter += found.n_iter
         self.offer_vote(found)
         assert self.best is not None

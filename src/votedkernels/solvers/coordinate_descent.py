@@ -13,7 +13,7 @@ that corner is known: the rows on the margin and the columns with a weight deter
 a linear system yields them to the last digits.
 
 The smoothed problem divides by penalties, so every kernel needs one. Kernels without a penalty get
-a small one, a share of their largest value, which also tends to zero; see `with_floors`.
+a small one, a fraction of their largest value, which also tends to zero; see `with_floors`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _grow_pool(rounds: Rounds, start: Terms | None) -> str:
 
 
 def _lower_floors(rounds: Rounds, start: Terms | None) -> str:
-    """Minimise F if some kernels have no penalty: give them one, and make it ever smaller.
+    """Minimise F if some kernels have no penalty: add one, and decrease it step by step.
 
     The bound stays 0, so only F = 0 can be proved optimal.
     """

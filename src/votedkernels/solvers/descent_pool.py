@@ -89,7 +89,7 @@ class DescentPool(ColumnPool):
             self._drop(self.idle >= IDLE_ROUNDS)
         if len(self.kernels) + len(worst) > self.most:
             self.is_cramped = True
-            self._drop(self.idle > 0)  # those without a weight now
+            self._drop(self.idle > 0)  # columns without a weight now
         room = max(0, self.most - len(self.kernels))
         self.add(kernels[:room], centers[:room])
         return room > 0

@@ -28,7 +28,7 @@ from .master import largest_values
 from .rounds import Round, Rounds
 
 LP_SECONDS = 24 * 3600.0
-#: Our dense array, and the value and index that HiGHS stores by row and by column.
+#: Bytes per entry: our dense array, and the value and index that HiGHS stores by row and by column.
 BYTES_PER_ENTRY = 40
 #: Time that HiGHS takes to read an entry, without any way to interrupt it.
 LOAD_SECONDS = 1e-7
@@ -125,7 +125,7 @@ def _solve_whole(lp: LinearProgram, end: float) -> LPResult | None:
     """Try the dual simplex, then the primal; ignore claims of infeasibility, which are false."""
     for strategy in (1, 4):
         Budget(end - LOAD_SECONDS * lp.matrix.size).check_time()
-        with suppress(Exception):  # whatever breaks, try the next strategy
+        with suppress(Exception):  # after any error, try the next strategy
             result = solve_highs(lp, end=end, strategy=strategy, rescale=True)
             if result is not None:
                 return result

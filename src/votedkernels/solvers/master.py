@@ -18,9 +18,9 @@ frees them and solves again, until none is left.
 
 Scaling: rows are divided by s_c = max |K_c|, and u is measured in units of
 theta = min(mean w, median L_c / s_c). Then matrix entries are at most 1, and all bounds are of
-order 1 or larger, whatever the penalties. If penalties are so small that u would need more digits
-than double precision has, all methods may fail on this LP. Larger units then yield votes that are
-good, but not proved to be optimal.
+order 1 or larger, for all penalties. If penalties are so small that u would need more digits than
+double precision has, all methods may fail on this LP. Larger units then yield votes that are good,
+but not proved to be optimal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Terms
 from .lp.ladder import solve_lp
-from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, solve_basis
+from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, Table, solve_basis
 
 #: A column is violated if it exceeds its penalty by more than this share of the tolerance.
 VIOLATION = 0.1
@@ -122,6 +122,8 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
+#: After this many entries touched by pivots, the next ones are compiled, whatever the budget says.
+MANY_TOUCHES = 2 * 10**9
 #: Units that differ by less than this factor count as equal.
 COARSER = 1e3
 
@@ -141,7 +143,12 @@ class Master(ColumnPool):
         self.settled = False
         self.coarseness = 0  # index of the unit of u in use
         self.failures: Counter[str] = Counter()  # in a row, by LP method
+        # The table of the last LP, its basic variables, and where each column was in it (or -1).
+        self._table: Table | None = None
+        self._basic = np.zeros(0, np.intp)
+        self._origins = np.zeros(0, np.intp)
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
+        self._touches = 0  # entries that pivots have read so far, roughly
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         n = problem.n_rows
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
@@ -158,6 +165,7 @@ class Master(ColumnPool):
         self._values = np.concatenate([self._values, values])
         self.scale = np.concatenate([self.scale, largest_values(values, axis=1)])
         self.row_status = np.concatenate([self.row_status, np.full(len(kernels), BASIC, np.int8)])
+        self._origins = np.concatenate([self._origins, np.full(len(kernels), -1)])
 
     def add_heaviest(self, terms: Terms) -> None:
         """Add the columns of a vote, or those with the largest weights if room is scarce."""
@@ -182,7 +190,7 @@ class Master(ColumnPool):
             self.drop_idle_columns(IDLE_ROUNDS)
         if len(worst) > self.room:
             self.is_cramped = True
-            self.drop_idle_columns(1)  # those without a weight now
+            self.drop_idle_columns(1)  # columns without a weight now
         room = self.room
         self.add_columns(kernels[:room], centers[:room])
         return room > 0
@@ -192,12 +200,12 @@ class Master(ColumnPool):
         """How many more columns fit in memory.
 
         An LP of q columns needs memory for their values: twice on the stored rows and four times on
-        its own rows. It also needs four square matrices of side q. Blocks of kernel values are not
+        its own rows. It also needs six square matrices of side q. Blocks of kernel values are not
         in use at that time.
         """
         budget = self.problem.budget
-        half = (2 * len(self._stored) + 4 * self._n_variables) / 8
-        most = (half**2 + (budget.memory + budget.block_memory) / 32) ** 0.5 - half
+        half = (2 * len(self._stored) + 4 * self._n_variables) / 12
+        most = (half**2 + (budget.memory + budget.block_memory) / 48) ** 0.5 - half
         return max(0, int(most) - len(self.kernels))
 
     def drop_idle_columns(self, rounds: int) -> None:
@@ -205,6 +213,7 @@ class Master(ColumnPool):
         idle = (self.idle >= rounds) & (self.row_status == BASIC)
         self.dismiss(idle)
         self.row_status, self._values = self.row_status[~idle], self._values[~idle]
+        self._origins = self._origins[~idle]
 
     def _columns_on(self, rows: IntArray) -> FloatArray:
         """Return the pool's columns on some rows, shape (n_pool, n_rows)."""
@@ -294,7 +303,7 @@ class Master(ColumnPool):
         return near | basic, high
 
     def _nearest(self, among: NDArray[np.bool_], n_near: int) -> NDArray[np.bool_]:
-        """Return a mask of the ``n_near`` rows nearest to the margin, among the rows given."""
+        """Return a mask of the ``n_near`` rows nearest to the margin, among some rows."""
         rows = np.flatnonzero(among)
         if n_near >= len(rows):
             return among.copy()
@@ -325,7 +334,7 @@ class Master(ColumnPool):
                 basis=basis,
                 deadline=problem.budget.deadline,
                 may_be_infeasible=len(fixed) > 0,
-                compiled=problem.budget.compiled,
+                compiled=problem.budget.compiled or self._touches > MANY_TOUCHES,
                 failures=self.failures,
             )
             if result is not None:
@@ -334,11 +343,16 @@ class Master(ColumnPool):
                 return None
             self.coarseness += 1
             self.failures.clear()
+        n_terms = int((result.basis.rows != BASIC).sum())
+        self._touches += result.iterations * n_terms * (n_terms + sum(lp.matrix.shape))
         result = solve_basis(lp, result)
         self.column_status[:] = LOWER
         self.column_status[fixed] = UPPER
         self.column_status[rows] = result.basis.columns
         n_pool = len(self.kernels)
+        self._table, self._origins = result.basis.table, np.arange(n_pool)
+        if self._table is not None:
+            self._basic = rows[self._table.columns]
         self.row_status = result.basis.rows[:n_pool]
         self.balance_status = int(result.basis.rows[-1])
         u = np.zeros(len(problem.y))
@@ -368,7 +382,15 @@ class Master(ColumnPool):
         self._n_variables = len(rows)
         cost = np.ones(len(rows)) if problem.goals is None else problem.goals[rows]
         lp = LinearProgram(cost, problem.w[rows] / unit, matrix, lower, upper)
-        return lp, Basis(self.column_status[rows], row_status)
+        return lp, Basis(self.column_status[rows], row_status, self._table_on(rows))
+
+    def _table_on(self, rows: IntArray) -> Table | None:
+        """Return the table of the last LP for one on the given rows."""
+        if self._table is None:
+            return None
+        columns = np.searchsorted(rows, self._basic)
+        balance = [len(self._table.products) - 1] if self.problem.fit_intercept else []
+        return self._table.moved(columns, np.append(self._origins, balance).astype(np.intp))
 
     def _units(self, rows: IntArray) -> list[float]:
         """Return units for u, starting with the one that yields the smallest gap."""

@@ -1,4 +1,4 @@
-"""The paper's coordinate descent (Appendix C), to the letter.
+"""The paper's coordinate descent (Appendix C), exactly as printed.
 
 Each round moves one weight: the one whose subgradient
 

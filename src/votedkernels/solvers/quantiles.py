@@ -1,4 +1,4 @@
-"""Several quantiles at once that never cross, by a column generation of their own.
+"""Several quantiles that never cross, fitted together by their own column generation.
 
 The quantile functions are sums of layers: f_q = g_1 + ... + g_q. The first layer is a vote with
 weights of any sign. The others have weights >= 0 on kernels that are >= 0, and a constant >= 0. So
@@ -40,7 +40,7 @@ LP_SECONDS = 3600.0
 class QuantileProblem:
     """Rows with targets, weights that sum to 1, increasing quantiles, kernels and penalties.
 
-    ``widening`` says which kernels are >= 0, and may be part of any layer but the first.
+    ``widening`` says which kernels are >= 0; only these may be part of the layers after the first.
     """
 
     columns: Columns

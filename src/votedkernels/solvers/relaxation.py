@@ -75,3 +75,12 @@ class ChosenColumns:
                 values = replace(problem, rho=rho).certify(z, intercept)
             votes.append(RelaxedVote(self.whitening.weights(z), intercept, *values))
         return votes
+
+
+def slopes_of(hinges: Hinges, decision: FloatArray) -> FloatArray:
+    """Return minus the slope of each row's rounded loss at a vote on numbers."""
+    assert hinges.goals is not None
+    assert hinges.rows is not None
+    h = hinges.goals - hinges.signs * decision[hinges.rows]
+    u = hinges.weights * np.clip(h / WIDTH_OF_NUMBERS, 0.0, 1.0)
+    return np.bincount(hinges.rows, hinges.signs * u, len(decision)).astype(np.float64)

@@ -1,9 +1,10 @@
 """What all solvers share: rounds, their limits, a first guess, and the best solution so far.
 
 A round finds a lower bound, after which the solver calls `Rounds.bounded`, and a better vote, after
-which it calls `Rounds.moved`. Both raise `Finished` if the solver should stop. Whatever ends a
-solver, `Rounds.run` yields a verified solution, so nothing is lost at a time limit or Ctrl-C.
-`Incumbent` is that solution as it improves, and `solve_subsample` the vote it may start from.
+which it calls `Rounds.moved`. Both raise `Finished` if the solver should stop. However a solver
+ends, `Rounds.run` returns a verified solution, so nothing is lost at a time limit or Ctrl-C.
+`Incumbent` is that solution as it improves, and `solve_subsample` returns the vote that it may
+start from.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class Incumbent:
     def offer_scaled(self, terms: Terms, decision: FloatArray) -> None:
         """Keep the best multiple of a vote if that is the best so far.
 
-        A vote learnt on some of the rows may be worse on the others than no vote at all. A fraction
-        of it may still be better than none.
+        A vote learned on some of the rows may be worse on the others than no vote at all. A
+        fraction of it may still be better than no vote.
         """
         price = float(self.problem.penalties[terms.kernels] @ np.abs(terms.weights))
         problem = self.problem
@@ -114,7 +115,7 @@ class Incumbent:
 
 
 class Finished(Exception):
-    """Ends a solver's rounds and gives the reason; `Rounds.run` catches it."""
+    """Ends a solver's rounds and carries the reason; `Rounds.run` catches it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -208,7 +209,7 @@ SUBSAMPLE_RATIO = 4
 def solve_subsample(
     problem: Problem, solve: Callable[..., Solution], *, smallest: int
 ) -> Terms | None:
-    """Return a vote learnt on a quarter of the rows; None if these are fewer than ``smallest``.
+    """Return a vote learned on a quarter of the rows; None if these are fewer than ``smallest``.
 
     This takes at most half of the remaining time.
     """

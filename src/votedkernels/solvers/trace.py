@@ -1,7 +1,7 @@
 """Traces of solvers: how the objective and the bound improve over time.
 
 To compare solvers, let them solve the same problems. Call `warm_up` first to load code that is
-compiled on first use; otherwise, the time for loading counts for the first solver only.
+compiled on first use; otherwise, the loading time would be charged to the first solver.
 """
 
 from __future__ import annotations

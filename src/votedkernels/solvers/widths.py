@@ -5,7 +5,7 @@ with the column of width gamma and centre c_j is
 
     v_j(t) = sum_i u_i y_i exp(-e^t d_ij),     |v_j''(t)| <= C = 0.309 sum_i u_i,
 
-whatever the data, because (z^2 - z) e^-z is largest at z = (3 + sqrt 5) / 2. So on a cell [a, b]
+for any data, because (z^2 - z) e^-z is largest at z = (3 + sqrt 5) / 2. So on a cell [a, b]
 
     |v_j(t)| <= max(|v_j(a)|, |v_j(b)|) + C (b - a)^2 / 8.
 

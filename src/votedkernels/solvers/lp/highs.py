@@ -1,7 +1,7 @@
 """Linear programs solved by HiGHS. Only this module imports highspy.
 
 HiGHS is the solver of Huangfu and Hall (Parallelizing the dual revised simplex method,
-Mathematical Programming Computation 10, 2018). Each call creates a new HiGHS object and gives it
+Mathematical Programming Computation 10, 2018). Each call creates a new HiGHS object and passes it
 the last basis, because hot restarts of an existing object sometimes return wrong statuses. Runs are
 cut into slices, so that Ctrl-C and deadlines are noticed.
 """
@@ -71,7 +71,7 @@ def _run_in_slices(highs: highspy.Highs, solver: str, end: float) -> highspy.Hig
         highs.setOptionValue("time_limit", highs.getRunTime() + slice_end)
         try:
             highs.run()
-        except Exception:  # whatever it raises, another method is tried
+        except Exception:  # after any exception, another method is tried
             return highspy.HighsModelStatus.kSolveError
         status = highs.getModelStatus()
         if status != highspy.HighsModelStatus.kTimeLimit:

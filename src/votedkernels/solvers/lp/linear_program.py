@@ -22,11 +22,50 @@ LOWER, BASIC, UPPER = 0, 1, 2
 
 
 @dataclass(frozen=True)
+class Table:
+    """What the dense simplex computed from a basis, for the next program that starts from it.
+
+    Attributes
+    ----------
+    columns, rows : arrays of shape (n,)
+        The basic variables B and the rows at a bound S, in the order of the table.
+    inverse : array of shape (n, n)
+        inv(A_SB).
+    products : array of shape (n_rows, n)
+        A_B inv(A_SB), where it is ``known``.
+    known : array of shape (n_rows,)
+        Which rows of the program were part of the last one.
+    """
+
+    columns: IntArray
+    rows: IntArray
+    inverse: FloatArray
+    products: FloatArray
+    known: NDArray[np.bool_]
+
+    def moved(self, columns: IntArray, origins: IntArray) -> Table | None:
+        """Return the table for a program with other rows; None if a row at a bound is gone.
+
+        ``columns`` are the basic variables as the new program counts them, and ``origins`` the
+        place of each new row in the old program, -1 if it was not there.
+        """
+        known = origins >= 0
+        places = np.full(len(self.products), -1)
+        places[origins[known]] = np.flatnonzero(known)
+        if (places[self.rows] < 0).any():
+            return None
+        products = np.zeros((len(origins), len(columns)))
+        products[known] = self.products[origins[known]]
+        return Table(columns, places[self.rows], self.inverse, products, known)
+
+
+@dataclass(frozen=True)
 class Basis:
-    """Basis statuses (LOWER, BASIC, UPPER) of columns and rows."""
+    """Basis statuses (LOWER, BASIC, UPPER) of columns and rows, and its table if that is known."""
 
     columns: NDArray[np.int8]
     rows: NDArray[np.int8]
+    table: Table | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The tableau of the dense dual simplex, and its pivots in NumPy.
+"""The tableau of the dense dual simplex, and its pivots.
 
 The linear program is
 
@@ -14,9 +14,9 @@ The table Q = [inv(A_SB); A_B inv(A_SB)] has one row per slot. The first ``capac
 basic variables, of which n are in use; then there is one slot per row of A. Its columns belong to
 S. Unused rows and columns are 0.
 
-`pivots` has the same pivots for numba. Most are written twice, because NumPy and numba are fast
-with different code; numba compiles the rest from here. If you change the fields of the tuples,
-delete numba's cache of ``pivots.py``, which does not notice that.
+`factors` makes the tableau of a basis. `pivots` has the same pivots compiled, except for what they
+do to the basis and the borders of Q (`exchange`). If you change the fields of the tuples, delete
+numba's cache of ``pivots.py``, which does not notice that.
 
 What can enter is numbered: first the variables, then the rows at a bound, in the order of S.
 """
@@ -34,16 +34,15 @@ from .linear_program import LinearProgram
 
 #: A bound may be exceeded by this much, relative to 1 + its size.
 FEASIBILITY = 1e-9
-#: Free columns of a new table, which let the basis grow.
-ROOM = 64
 #: Relative change of the costs that breaks ties.
 PERTURBATION = 1e-10
-#: A basis whose inverse has larger entries is treated as singular.
-LARGEST_INVERSE = 1e13
 #: Smaller pivots are not used.
 PIVOT = 1e-9
 #: Dual ratios that differ by less are tied.
 TIE = 1e-12
+#: Squared norms are at least this, whatever rounding makes of their updates.
+SMALLEST_NORM = 1e-12
+NOTHING = np.zeros(0)
 #: How a run of pivots ends: at its limit, with a feasible basis, or with nothing that can enter.
 GOING, FEASIBLE, STUCK = range(3)
 
@@ -88,6 +87,8 @@ class Tableau(NamedTuple):
     slot_lower: FloatArray
     slot_upper: FloatArray
     slot_tolerance: FloatArray
+    #: The squared norm of each row of Q, plus 1 for the rows of A.
+    norms: FloatArray
 
 
 class Exchange(NamedTuple):
@@ -96,7 +97,8 @@ class Exchange(NamedTuple):
     ``off`` is how far the leaving value is above its upper bound (positive) or below its lower
     bound (negative). ``chosen`` is an index that counts the variables first, then the rows at a
     bound. ``column`` and ``table_row`` are the entering column and the leaving row of the table
-    before the pivot. ``step`` is the dual step.
+    before the pivot. ``step`` is the dual step. ``value`` and ``norm`` are those of the entering
+    variable after the pivot.
     """
 
     slot: int
@@ -105,6 +107,8 @@ class Exchange(NamedTuple):
     column: FloatArray
     table_row: FloatArray
     step: float
+    value: float
+    norm: float
 
 
 def prepare(lp: LinearProgram) -> Program:
@@ -127,73 +131,6 @@ def prepare(lp: LinearProgram) -> Program:
     )
 
 
-def factorise(
-    program: Program, B: IntArray, S: IntArray, A_bound: FloatArray
-) -> tuple[Tableau, int]:
-    """Return the tableau of a basis and its size; of the empty basis if A_SB is singular.
-
-    Because every variable is boxed, nonbasic variables can always be placed at the bounds that
-    their reduced costs require: any basis is dual feasible. ``A_bound``, an array of the shape of
-    A, is overwritten and becomes part of the tableau.
-    """
-    inverse = _inverse(program.A, B, S)
-    if inverse is None:
-        B, S, inverse = B[:0], S[:0], np.zeros((0, 0))
-    n, (n_rows, n_cols) = len(B), program.A.shape
-    capacity = n + ROOM
-    Q = np.zeros((capacity + n_rows, capacity))
-    Q[:n, :n] = inverse
-    if n:
-        Q[capacity:, :n] = program.A[:, B] @ inverse
-    basic_columns, bound_rows = np.zeros(capacity, np.intp), np.zeros(capacity, np.intp)
-    basic_columns[:n], bound_rows[:n] = B, S
-    A_bound[:n] = program.A[S]
-    in_basis, at_bound = np.zeros(n_cols, bool), np.zeros(n_rows, bool)
-    in_basis[B], at_bound[S] = True, True
-    dual = np.zeros(n_rows)
-    dual[S] = program.cost[B] @ Q[:n, :n]
-    reduced = program.cost - dual @ program.A
-    reduced[in_basis] = 0.0
-    at_upper = ~in_basis & (reduced > 0)
-    x = np.where(at_upper, program.upper, 0.0)
-    side = np.where(at_upper, -1.0, 1.0)
-    z_bound = np.where(dual > 0, program.row_upper, program.row_lower)
-    row_side = np.where(dual > 0, -1.0, 1.0)
-    row_side[program.row_width == 0] = 0.0  # an equation cannot move
-    slots = _slots(program, B, S, capacity)
-    tableau = Tableau(
-        Q, basic_columns, bound_rows, A_bound, in_basis, at_bound, x, side, z_bound, row_side,
-        program.A @ x, dual, reduced, np.empty(len(Q)), *slots,
-    )  # fmt: skip
-    update_values(tableau, n)
-    return tableau, n
-
-
-def _inverse(A: FloatArray, B: IntArray, S: IntArray) -> FloatArray | None:
-    """Return inv(A_SB); None if the basis is empty or singular."""
-    if len(B) != len(S) or len(B) == 0:
-        return None
-    try:
-        inverse = np.linalg.inv(A[np.ix_(S, B)])
-    except np.linalg.LinAlgError:
-        return None
-    if not np.isfinite(inverse).all() or np.abs(inverse).max() > LARGEST_INVERSE:
-        return None
-    return np.asarray(inverse, dtype=np.float64)
-
-
-def _slots(
-    program: Program, B: IntArray, S: IntArray, capacity: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the lower bounds, upper bounds and tolerances of all slots."""
-    unused = np.full(capacity - len(B), np.inf)
-    lower = np.concatenate([np.zeros(len(B)), -unused, program.row_lower])
-    upper = np.concatenate([program.upper[B], unused, program.row_upper])
-    lower[capacity + S], upper[capacity + S] = -np.inf, np.inf
-    tolerance = np.concatenate([program.tolerance[B], np.zeros_like(unused), program.row_tolerance])
-    return lower, upper, tolerance
-
-
 def update_values(t: Tableau, n: int) -> None:
     """Compute x_B and z from the table."""
     rows, capacity = t.bound_rows[:n], t.Q.shape[1]
@@ -203,24 +140,63 @@ def update_values(t: Tableau, n: int) -> None:
 
 def run_pivots(program: Program, t: Tableau, n: int, limit: int) -> tuple[int, int, int]:
     """Do up to ``limit`` pivots in place; return (outcome, size of the basis, pivots done)."""
+    capacity = t.Q.shape[1]
     for done in range(limit):
-        if n == t.Q.shape[1]:
+        if n == capacity:
             return GOING, n, done
         slot, off = most_infeasible(t)
         if slot < 0:
             return FEASIBLE, n, done
         table_row = t.Q[slot, :n].copy()
-        alpha = price_row(program, t, slot, table_row)
+        # How the leaving value changes with each nonbasic variable.
+        alpha = program.A[slot - capacity].copy() if slot >= capacity else np.zeros(len(t.x))
+        alpha -= table_row @ t.A_bound[:n]
+        alpha[t.in_basis] = 0.0
         chosen, passed = long_step(program, t, alpha, table_row, off)
         if chosen < 0:
             return STUCK, n, done
-        flip(program, t, passed[passed != chosen])
-        column, step = enter(program, t, chosen, alpha, table_row)
+        moved = flip(program, t, n, passed[passed != chosen])
+        column, entries, pivot, step = enter(program, t, chosen, alpha, table_row)
         np.subtract(t.reduced, step * alpha, out=t.reduced)
         t.dual[t.bound_rows[:n]] -= step * table_row
-        n = exchange(program, t, n, Exchange(slot, off, chosen, column, table_row, step))
-        update_values(t, n)
+        t.norms[slot] = table_row @ table_row + (slot >= capacity)  # errors of updates end here
+        norm = t.norms[slot] / pivot**2
+        sweep_table(t.Q, t.norms, t.values, table_row, pivot, slot, column, entries, moved)
+        value = move_values(t, slot, off, chosen, column)
+        e = Exchange(slot, off, chosen, column, table_row, step, value, norm)
+        n = exchange(program, t, n, e)
     return GOING, n, limit
+
+
+def sweep_table(
+    Q: FloatArray,
+    norms: FloatArray,
+    values: FloatArray,
+    table_row: FloatArray,
+    pivot: float,
+    slot: int,
+    column: FloatArray,
+    entries: FloatArray,
+    moved: FloatArray,
+) -> None:
+    """Do all that a pivot does to whole rows of Q, and to their norms.
+
+    If ``moved`` is not empty, rows at a bound have moved, and the values move with them. If
+    ``entries`` is not empty, a variable enters, and ``column`` is completed. Then
+    column (x) table_row / pivot is subtracted from Q. The norms are those after the exchange.
+    """
+    n = len(table_row)
+    if len(moved):
+        values += Q[:, :n] @ moved
+    if len(entries):
+        column -= Q[:, :n] @ entries
+    factors = column / pivot
+    norms += factors * (factors * norms[slot] - 2.0 * (Q[:, :n] @ table_row))
+    np.maximum(norms, SMALLEST_NORM, out=norms)
+    padded = np.zeros(Q.shape[1])
+    padded[:n] = table_row
+    # In place: Q is the transpose of a Fortran array.
+    blas.dger(-1.0, padded, factors, a=Q.T, overwrite_a=1)
 
 
 def most_infeasible(t: Tableau) -> tuple[int, float]:
@@ -230,20 +206,8 @@ def most_infeasible(t: Tableau) -> tuple[int, float]:
     bad = (off > t.slot_tolerance).nonzero()[0]
     if len(bad) == 0:
         return -1, 0.0
-    table = t.Q.take(bad, axis=0)
-    norms = np.einsum("ij,ij->i", table, table)
-    norms[bad.searchsorted(t.Q.shape[1]) :] += 1.0  # of rows, which have a unit of their own
-    slot = int(bad[(off[bad] ** 2 / norms).argmax()])
+    slot = int(bad[(off[bad] ** 2 / t.norms[bad]).argmax()])
     return slot, float(above[slot] if above[slot] > below[slot] else -below[slot])
-
-
-def price_row(program: Program, t: Tableau, slot: int, table_row: FloatArray) -> FloatArray:
-    """Return how the leaving value changes with each nonbasic variable."""
-    capacity = t.Q.shape[1]
-    alpha = table_row @ t.A_bound[: len(table_row)]
-    np.subtract(program.A[slot - capacity] if slot >= capacity else 0.0, alpha, out=alpha)
-    alpha[t.in_basis] = 0.0
-    return np.asarray(alpha)
 
 
 def long_step(
@@ -272,45 +236,60 @@ def long_step(
     return int(can[chosen]), can[order[:last]]
 
 
-def flip(program: Program, t: Tableau, passed: IntArray) -> None:
-    """Move variables and rows to their other bound."""
-    n_cols, g = len(t.x), t.g
+def flip(program: Program, t: Tableau, n: int, passed: IntArray) -> FloatArray:
+    """Move variables and rows to their other bound; return how far z_S - g_S moves, or nothing."""
+    if len(passed) == 0:
+        return NOTHING
+    n_cols, capacity, bound_rows = len(t.x), t.Q.shape[1], t.bound_rows[:n]
     is_row = passed >= n_cols
     variables, positions = passed[~is_row], passed[is_row] - n_cols
-    if len(variables):
-        side, upper = t.side[variables], program.upper[variables]
-        g += (side * upper) @ program.A_transposed[variables]
-        t.x[variables] = np.where(side > 0, upper, 0.0)
-        t.side[variables] = -side
+    side, upper = t.side[variables], program.upper[variables]
+    change = (side * upper) @ program.A_transposed[variables]
+    t.x[variables] = np.where(side > 0, upper, 0.0)
+    t.side[variables] = -side
+    np.add(t.g, change, out=t.g)
+    t.values[capacity:] += change
+    moved = -change[bound_rows]
     if len(positions):
-        rows = t.bound_rows[positions]
-        lower, upper = program.row_lower[rows], program.row_upper[rows]
-        t.z_bound[rows] = np.where(t.row_side[rows] > 0, upper, lower)
-        t.row_side[rows] *= -1.0
+        rows = bound_rows[positions]
+        side, lower, upper = t.row_side[rows], program.row_lower[rows], program.row_upper[rows]
+        moved[positions] += side * program.row_width[rows]
+        t.z_bound[rows] = np.where(side > 0, upper, lower)
+        t.row_side[rows] = -side
+    return moved
 
 
 def enter(
     program: Program, t: Tableau, chosen: int, alpha: FloatArray, table_row: FloatArray
-) -> tuple[FloatArray, float]:
-    """Return the entering column of the table and the dual step."""
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return the entering column of the table, the pivot and the dual step.
+
+    The column of a variable still misses the product of Q with its entries in S, which come second
+    and are empty if a row enters.
+    """
     n, n_cols, capacity = len(table_row), len(t.x), t.Q.shape[1]
     if chosen >= n_cols:
         j = chosen - n_cols
-        return t.Q[:, j].copy(), t.dual[t.bound_rows[j]] / table_row[j]
-    entries = program.A_transposed[chosen]
-    column = -(t.Q[:, :n] @ entries[t.bound_rows[:n]])
-    column[capacity:] += entries
-    return column, t.reduced[chosen] / alpha[chosen]
+        pivot = table_row[j]
+        return t.Q[:, j].copy(), NOTHING, pivot, t.dual[t.bound_rows[j]] / pivot
+    entries, pivot = program.A_transposed[chosen], alpha[chosen]
+    column = np.zeros(len(t.values))
+    column[capacity:] = entries
+    return column, entries[t.bound_rows[:n]], pivot, t.reduced[chosen] / pivot
+
+
+def move_values(t: Tableau, slot: int, off: float, chosen: int, column: FloatArray) -> float:
+    """Move the leaving value to its bound; return the entering variable's value."""
+    bound = t.slot_upper[slot] if off > 0 else t.slot_lower[slot]
+    step = (bound - t.values[slot]) / column[slot]
+    np.add(t.values, step * column, out=t.values)
+    return float(step + t.x[chosen]) if chosen < len(t.x) else 0.0
 
 
 def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
-    """Update the basis and the table by one of the four kinds of pivot; return its new size."""
+    """Update the basis and the borders of Q by one of the four kinds of pivot; return its size."""
     Q, capacity, n_cols = t.Q, t.Q.shape[1], len(t.x)
     pivot, position = e.column[e.slot], e.chosen - n_cols
-    padded = np.zeros(capacity)
-    padded[:n] = e.table_row
-    # Q -= column (x) table_row / pivot, in place: Q is the transpose of a Fortran array.
-    blas.dger(-1.0 / pivot, padded, e.column, a=Q.T, overwrite_a=1)
     is_row, enters_row = e.slot >= capacity, e.chosen >= n_cols
     if not enters_row:
         _lift(program, t, e.chosen)
@@ -323,7 +302,7 @@ def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
         Q[:, n] = e.column / pivot
         Q[n, :n] = -e.table_row / pivot
         Q[n, n] = 1.0 / pivot
-        make_basic(program, t, n, e.chosen)
+        make_basic(program, t, n, e)
         hold_row(program, t, n, e)
         return n + 1
     _make_nonbasic(program, t, e)
@@ -332,7 +311,7 @@ def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
         _close_gap(t, e.slot, position, n - 1)
         return n - 1
     Q[e.slot, :n] = -e.table_row / pivot  # one variable takes the place of another
-    make_basic(program, t, e.slot, e.chosen)
+    make_basic(program, t, e.slot, e)
     return n
 
 
@@ -366,8 +345,10 @@ def _lift(program: Program, t: Tableau, j: int) -> None:
         t.x[j], t.side[j] = 0.0, 1.0
 
 
-def make_basic(program: Program, t: Tableau, position: int, j: int) -> None:
-    """Put variable j at a position of B."""
+def make_basic(program: Program, t: Tableau, position: int, e: Exchange) -> None:
+    """Put the entering variable at a position of B."""
+    j = e.chosen
+    t.values[position], t.norms[position] = e.value, e.norm
     t.basic_columns[position] = j
     t.in_basis[j] = True
     t.reduced[j] = 0.0
@@ -390,6 +371,8 @@ def _close_gap(t: Tableau, slot: int, position: int, last: int) -> None:
     """Move the last entries of B and S to the positions that have become free."""
     t.slot_upper[slot], t.slot_tolerance[slot] = t.slot_upper[last], t.slot_tolerance[last]
     t.slot_lower[last], t.slot_upper[last] = -np.inf, np.inf
+    t.values[slot], t.norms[slot] = t.values[last], t.norms[last]
+    t.values[last] = 0.0
     t.Q[:, position] = t.Q[:, last]
     t.Q[:, last] = 0.0
     t.Q[slot] = t.Q[last]

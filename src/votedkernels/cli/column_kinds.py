@@ -1,0 +1,159 @@
+"""Columns of tables that are not all numbers: which are numeric, which are categories, and gaps.
+
+A column is numeric if all its fields are numbers, apart from gaps. If fewer than half of them are
+meant as numbers, they are the names of categories, unless there are too many different ones. In
+between, some fields are probably wrong, and an error names the first that is not a number. Users
+can overrule this.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from votedkernels.cli.console import messages, printable, shortened
+from votedkernels.cli.tables import DECIMAL_COMMA, Piece, Table, count, is_number, not_a_number
+from votedkernels.datasets import DataFileError
+from votedkernels.preparation.tables import MANY_TEXTS, SHARE_OF_ROWS
+
+GAPS = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"))
+"""What stands for a missing value in a CSV file."""
+
+
+@dataclass(frozen=True)
+class Overruled:
+    """Columns whose kinds users give."""
+
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+
+
+def read_frame(
+    table: Table, pieces: Sequence[Piece], names: Sequence[str], kinds: Overruled
+) -> Any:
+    """Return columns as a data frame: numbers, or pandas categories for all others."""
+    import pandas as pd
+
+    columns = {}
+    for place, name in enumerate(names):
+        if hasattr(pieces[0].others[place], "to_pandas"):
+            parts = [piece.others[place].to_pandas() for piece in pieces]
+            columns[name] = _typed_column(table, pd.concat(parts, ignore_index=True), name, kinds)
+            continue
+        lines = [line for piece in pieces for line in piece.places]
+        fields = [field.strip() for piece in pieces for field in piece.others[place]]
+        columns[name] = _text_column(table, fields, lines, name, kinds)
+    return pd.DataFrame(columns)
+
+
+def _text_column(
+    table: Table, fields: list[str], lines: list[int], name: str, kinds: Overruled
+) -> Any:
+    """Return a column of a CSV file."""
+    import pandas as pd
+
+    known = [place for place, field in enumerate(fields) if field not in GAPS]
+    wrong = [place for place in known if not is_number(fields[place])]
+    if name not in kinds.categorical and not wrong:
+        numbers = np.full(len(fields), np.nan)
+        numbers[known] = [float(fields[place]) for place in known]
+        return pd.Series(numbers)
+    meant = sum(is_meant_as_number(fields[place]) for place in known)
+    mixed = name not in kinds.categorical and 2 * meant >= len(known)
+    if name in kinds.numeric or mixed:
+        message = not_a_number(fields[wrong[0]], name, table.way_out)
+        raise DataFileError(f"{table.name}, {table.unit} {lines[wrong[0]]}: {message}")
+    values = [None if field in GAPS else field for field in fields]
+    if name not in kinds.categorical:
+        check_few(table, name, values)
+    return pd.Series(pd.Categorical(values))
+
+
+def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any:
+    """Return a column of a Parquet file, which has a type."""
+    import pandas as pd
+
+    if name in kinds.categorical:
+        return column.astype("category")
+    is_text = pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)
+    if name not in kinds.numeric:
+        if is_text:
+            check_few(table, name, column.dropna().tolist(), n_rows=len(column))
+        return column
+    try:
+        return pd.to_numeric(column)
+    except (TypeError, ValueError):
+        raise DataFileError(
+            f"{table.name}: column {name} has type {column.dtype}, but must be numeric."
+        ) from None
+
+
+def is_meant_as_number(field: str) -> bool:
+    """Whether a text is a number, or one that we do not accept: infinite, or with a comma."""
+    try:
+        float(field)
+    except ValueError:
+        return DECIMAL_COMMA.fullmatch(field) is not None
+    return True
+
+
+def check_few(table: Table, name: str, values: Sequence[Any], n_rows: int | None = None) -> None:
+    """Raise if a column of text has too many different values to be one of categories."""
+    n_rows = len(values) if n_rows is None else n_rows
+    n_values = len(set(values) - {None})
+    if n_values <= max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):
+        return
+    looks = "looks like an ID or free text" if n_values > n_rows / 2 else "holds text"
+    raise DataFileError(
+        f"{table.name}: column {name} {looks}, with {n_values} different values in {n_rows} rows; "
+        f"leave it out with --drop {name}, or use --categorical {name} if they are categories."
+    )
+
+
+def are_numbers(frame: Any) -> bool:
+    """Whether all columns are numbers without gaps."""
+    return all(dtype.kind in "biuf" for dtype in frame.dtypes) and not frame.isna().any(axis=None)
+
+
+def show_kinds(frame: Any) -> None:
+    """Tell the user which columns are numeric and which are categories, and where gaps are."""
+    import pandas as pd
+
+    numeric = [
+        str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name].dtype)
+    ]
+    dates = [
+        str(name)
+        for name in frame.columns
+        if pd.api.types.is_datetime64_any_dtype(frame[name].dtype)
+    ]
+    others = [str(name) for name in frame.columns if name not in (*numeric, *dates)]
+    kinds = {"numeric": numeric, "date": dates, "categorical": others}
+    said = "; ".join(
+        f"{count(len(names), f'{kind} column')} ({shortened(names, 8)})"
+        for kind, names in kinds.items()
+        if names
+    )
+    messages().print(
+        f"note: {printable(said)}. Overrule this with --categorical, --numeric or --drop.",
+        soft_wrap=True,
+    )
+    gaps = frame.isna().sum()
+    if gaps.sum():
+        named = [f"{n} in {name}" for name, n in gaps.items() if n]
+        messages().print(
+            f"note: {count(int(gaps.sum()), 'gap')}: {printable(shortened(named, 8))}.",
+            soft_wrap=True,
+        )
+
+
+def rows_for(model: Any, table: Table, piece: Piece, names: Sequence[str]) -> Any:
+    """Return the columns of a model, the last ones of a piece, as a data frame of its kinds."""
+    coding = model.table_
+    kinds = Overruled(
+        categorical=[names[place] for place in coding.categorical],
+        numeric=[names[place] for place in coding.numeric],
+    )
+    others = piece.others[len(piece.others) - len(names) :]
+    return read_frame(table, [piece._replace(others=others)], names, kinds)

@@ -1,0 +1,102 @@
+"""Conformal shifts: how far to move each quantile so that the right share of targets is below it.
+
+The quantiles of a fit adapt to its own rows. So they are fitted again, each time without one fold,
+and compared with the targets that were left out: e_i = t_i - q(x_i). A quantile tau above the
+median is moved by the smallest shift s with
+
+    #{i : e_i <= s} >= tau (n + 1),
+
+one below the median by the largest s with #{i : e_i < s} <= tau (n + 1), and the median stays
+(conformalised quantile regression, Romano, Patterson and Candès 2019, with held-out folds instead
+of held-out rows). With weights, counts are sums of weights, and n + 1 is their sum plus their mean.
+
+A shift may be negative for an upper quantile and positive for a lower one, which narrows intervals
+that are too wide. Quantiles could then cross, so they are kept in order and on their side of the
+median, or of the midpoint between the two quantiles next to it. This only widens an interval, so
+the interval contains at least as many targets as before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.utils.metaestimators import _safe_split
+
+from ..exceptions import FitLimitError
+from ..kernels import clone_families
+from ..kernels.base import FloatArray
+from ..preparation.validation import validate_numbers, validate_rows, validate_weights
+
+FOLDS = 5
+MEDIAN = 0.5
+
+
+def learn_shifts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> FloatArray:
+    """Return the shift of each quantile of a regressor, in the unit of the target.
+
+    Parameters
+    ----------
+    estimator : VotedKernelRegressor
+        An unfitted copy is fitted without each fold.
+    X, y, sample_weight : training data, as for ``fit``
+    """
+    families = [family for _, family in clone_families(estimator.kernels)]
+    X = validate_rows(estimator, X, families, reset=False)
+    values, codes = validate_numbers(X, y)
+    y, n_rows = values[codes], len(codes)
+    w = np.ones(n_rows)
+    if sample_weight is not None:
+        w = validate_weights(sample_weight, X, codes, least=1)
+    quantiles = np.asarray(estimator.quantiles, dtype=np.float64)
+    errors = np.zeros((n_rows, len(quantiles)))
+    single = clone(estimator).set_params(conformal=False, verbose=0)
+    if estimator.time_limit is not None:
+        single.set_params(time_limit=estimator.time_limit / (FOLDS + 1))
+    if n_rows < FOLDS:
+        raise ValueError(
+            f"conformal=True needs at least {FOLDS} rows, got n_samples = {n_rows}; add rows, or "
+            "use conformal=False."
+        )
+    for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(np.zeros((n_rows, 1))):
+        weights = None if sample_weight is None else w[train]
+        rows, targets = _safe_split(single, X, y, train)
+        others, held_out = _safe_split(single, X, y, test, train)
+        try:
+            single.fit(rows, targets, weights)
+        except FitLimitError as error:
+            raise FitLimitError(f"conformal=True fits {FOLDS} times more: {error}") from None
+        errors[test] = held_out[:, None] - single.predict_quantiles(others)
+    return np.array(
+        [shift_of(column, w, tau) for column, tau in zip(errors.T, quantiles, strict=True)]
+    )
+
+
+def shift_of(errors: FloatArray, w: FloatArray, tau: float) -> float:
+    """Return the shift of one quantile, given the errors at held-out rows and their weights."""
+    if np.isclose(tau, MEDIAN):
+        return 0.0
+    if tau < MEDIAN:
+        return -shift_of(-errors, w, 1.0 - tau)
+    order = np.argsort(errors, kind="stable")
+    sums = np.cumsum(w[order])
+    due = tau * (sums[-1] + w.mean()) * (1.0 - 1e-12)
+    # With too few rows for a guarantee, the largest error is all there is.
+    return float(errors[order[min(int(np.searchsorted(sums, due)), len(order) - 1)]])
+
+
+def shifted(values: FloatArray, shifts: FloatArray, quantiles: FloatArray) -> FloatArray:
+    """Return quantiles of shape (n_rows, n_quantiles), moved, in order."""
+    lower = int(np.count_nonzero(quantiles < MEDIAN))
+    upper = int(np.count_nonzero(quantiles <= MEDIAN))
+    # The median itself or, without it, the quantiles on both sides of it.
+    beside = slice(lower, upper) if lower < upper else slice(max(0, lower - 1), lower + 1)
+    middle = values[:, beside].mean(axis=1, keepdims=True)
+    moved = np.array(values + shifts)
+    moved[:, :lower] = np.minimum(moved[:, :lower], middle)
+    moved[:, upper:] = np.maximum(moved[:, upper:], middle)
+    moved[:, :lower] = np.minimum.accumulate(moved[:, :lower][:, ::-1], axis=1)[:, ::-1]
+    moved[:, upper:] = np.maximum.accumulate(moved[:, upper:], axis=1)
+    return moved
