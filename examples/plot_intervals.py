@@ -4,7 +4,7 @@ Intervals for a real table that keep their promise
 
 How far diabetes progresses within a year, predicted from ten measurements. An interval of 80 per
 cent should contain 80 per cent of the new patients. Quantiles alone do not: they are fitted to the
-rows they have seen. Conformal shifts, learnt from held-out folds, correct them.
+rows they have seen. Conformal shifts, learned from held-out folds, correct them.
 """
 
 import matplotlib.pyplot as plt

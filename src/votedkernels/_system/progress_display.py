@@ -88,7 +88,7 @@ class ProgressDisplay:
         self._last = time.perf_counter()
 
     def detail(self, text: str) -> None:
-        """Show what happens inside a step; only ``verbose=2`` keeps it."""
+        """Show what happens inside a step; it stays on screen only with ``verbose=2``."""
         if self._view is None:
             return
         if self.verbose > 1:
@@ -210,7 +210,7 @@ class RichLine:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return a text, cut to so many characters.
+    """Return a text, cut to at most ``width`` characters.
 
     >>> shorten("level 12 done", 10)
     'level 1...'

@@ -3,7 +3,7 @@
 A column is numeric if all its fields are numbers, apart from gaps. If fewer than half of them are
 meant as numbers, they are the names of categories, unless there are too many different ones. In
 between, some fields are probably wrong, and an error names the first that is not a number. Users
-can overrule this.
+can override this.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ GAPS = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"))
 
 @dataclass(frozen=True)
 class Overruled:
-    """Columns whose kinds users give."""
+    """Columns whose kinds the user sets."""
 
     categorical: Sequence[str] = ()
     numeric: Sequence[str] = ()
@@ -99,7 +99,7 @@ def is_meant_as_number(field: str) -> bool:
 
 
 def check_few(table: Table, name: str, values: Sequence[Any], n_rows: int | None = None) -> None:
-    """Raise if a column of text has too many different values to be one of categories."""
+    """Raise if a column of text has too many different values to be categorical."""
     n_rows = len(values) if n_rows is None else n_rows
     n_values = len(set(values) - {None})
     if n_values <= max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):
@@ -149,7 +149,7 @@ def show_kinds(frame: Any) -> None:
 
 
 def rows_for(model: Any, table: Table, piece: Piece, names: Sequence[str]) -> Any:
-    """Return the columns of a model, the last ones of a piece, as a data frame of its kinds."""
+    """Return the columns that a model uses, which are the last of a piece, as a data frame."""
     coding = model.table_
     kinds = Overruled(
         categorical=[names[place] for place in coding.categorical],

@@ -49,7 +49,7 @@ def _fetch(names: Sequence[str], data_dir: Path | None) -> list[str]:
 
 
 def _check(names: Sequence[str], data_dir: Path | None) -> list[str]:
-    """Read data sets that are here; return the messages of those with wrong content."""
+    """Read data sets that were found; return the messages of those with wrong content."""
     here = [name for name in names if locate(name, data_dir=data_dir) is not None]
     return _load_each(here, data_dir, "reading")
 

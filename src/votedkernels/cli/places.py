@@ -26,7 +26,7 @@ OTHER_KINDS = {
 
 
 def check_model_path(path: Path) -> None:
-    """Raise if no model can be written to this path, or if its extension is another format's."""
+    """Raise if no model can be written to this path, or if it has another format's extension."""
     check_output(path)
     kind = OTHER_KINDS.get(path.suffix.lower())
     if kind is not None:

@@ -125,7 +125,7 @@ def reproduce(
 
 
 def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:
-    """Load each data set once, so that missing or damaged files are reported before the work."""
+    """Load each data set once, so that missing or damaged files are reported first."""
     from votedkernels import datasets
 
     for name in dict.fromkeys(unit.dataset for unit in units):

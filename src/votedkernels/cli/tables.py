@@ -350,7 +350,7 @@ def not_a_number(field: str, column: str, way_out: str) -> str:
 
 
 def find_delimiter(file: IO[bytes]) -> str:
-    """Return what separates the names in the header: a comma or, if it has none, another sign."""
+    """Return what separates names in the header: a comma or, failing that, another character."""
     peek = getattr(file, "peek", None)
     if peek is None:
         return ","

@@ -1,4 +1,4 @@
-"""Complexities in closed form: trace, dimension, Massart's lemma. The package has the formulas."""
+"""Complexities in closed form: trace, dimension, Massart's lemma; see the package docstring."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class StableRank(ComplexityMeasure):
     Parameters
     ----------
     power : float, default=1.0
-        How steeply the price grows with the rank.
+        How steeply the complexity grows with the rank.
     n_rows : int, default=256
         Number of rows on which ranks are measured.
     """

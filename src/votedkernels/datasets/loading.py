@@ -105,7 +105,7 @@ def locate(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Path
 
 
 def known(name: str) -> DataSet:
-    """Return the catalogue's entry of this name."""
+    """Return the catalogue's entry with this name."""
     if name not in CATALOGUE:
         raise ValueError(f"there is no data set {name!r}; use one of {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]

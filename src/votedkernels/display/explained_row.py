@@ -1,4 +1,4 @@
-"""`ExplanationDisplay`: what speaks for and against the decision on one row."""
+"""`ExplanationDisplay`: what counts for and against the decision on one row."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def tabulate_levels(search: Any, quantity: str, alternative: Mapping[str, Any]) 
 
 
 def best_cell(scores: FloatArray) -> tuple[int, int] | None:
-    """Return the cell with the largest score, of several the first; None if there are no scores."""
+    """Return the first cell with the largest score; None if there are no scores."""
     if np.isnan(scores).all():
         return None
     column, row = np.unravel_index(np.nanargmax(scores.T), scores.T.shape)
@@ -110,7 +110,7 @@ def curve_of_levels(search: Any, alternative: Mapping[str, Any]) -> LevelCurve:
 
 
 def best_of_each(results: Mapping[str, Any], rows: IntArray, groups: list[Any]) -> IntArray:
-    """Return the row of each group that the search found best, by its criterion of choice."""
+    """Return the row of each group that the search found best, by its own criterion."""
     best: dict[Any, int] = {}
     for row, group in zip(rows.tolist(), groups, strict=True):
         loss = results["mean_test_loss"]

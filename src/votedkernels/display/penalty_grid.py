@@ -54,7 +54,7 @@ class PenaltyGridDisplay:
     best mean score, that cell has a dashed frame: the default search does not choose by the score
     alone, nor does ``prefer="sparse"``.
 
-    A few outliers do not use up the range of colours, which ends at the outermost values within 1.5
+    Outliers do not stretch the range of colours, which ends at the outermost values within 1.5
     interquartile ranges of the quartiles. If values lie outside it, the colour bar ends in an
     arrow, and its label says how far they reach.
 

@@ -125,7 +125,7 @@ class RemoteRows:
     def submit(
         self, function: Callable[..., Result], chunk: int, *arguments: object
     ) -> Future[Result]:
-        """Start a task on a chunk, which is its first argument."""
+        """Start a task whose first argument is a chunk."""
         future: Future[Result] = self.client.submit(
             function, self.chunks[chunk], *arguments, pure=False
         )

@@ -95,7 +95,7 @@ class GridStrategy:
         return folds
 
     def _watch(self, progress: FitProgress, number: int) -> GridWatch | None:
-        """Return what follows the points of a fold, if this process is to show them."""
+        """Return a counter that shows the points of a fold; None if nothing is shown."""
         if progress.display is None:
             return None
         n_classes = len(self.data.classes)
@@ -104,7 +104,7 @@ class GridStrategy:
         return GridWatch(progress.display, n_points, where, lambda: self._outlook)
 
     def _describe(self, folds: list[FoldResult], seconds: float) -> str:
-        """Return the best mean score so far and the time left, to follow on something else."""
+        """Return the best mean score so far and the time left, as the end of a sentence."""
         text = ""
         first = (len(folds) - 1) // self.n_splits * self.n_splits
         means = np.mean([fold.scores for fold in folds[first:]], axis=0)

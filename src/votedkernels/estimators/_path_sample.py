@@ -196,7 +196,7 @@ class PathSample:
         return np.append(best, list(dict.fromkeys(worst.tolist()))[: n - len(best)]).astype(np.intp)
 
     def places_of_rows(self) -> IntArray:
-        """Return the index of each row's centre, or all indices unless every row is a centre."""
+        """Return the index of each row's centre; if some rows are not centres, all indices."""
         center_of = self.training.center_of
         if center_of is None:
             return np.arange(len(self.centers))

@@ -68,7 +68,7 @@ def learn_feature_scales(X: FloatArray, targets: FloatArray, w: FloatArray) -> t
 def _distinct(
     X: FloatArray, targets: FloatArray, w: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return distinct rows, at most `MOST_ROWS`: a weight of 2 must equal the row twice."""
+    """Return distinct rows, at most `MOST_ROWS`: a weight of 2 must act like two copies."""
     rows = np.flatnonzero(w)
     unit = max(float(np.abs(targets[rows]).max(initial=0.0)), 1e-300)
     table = np.column_stack([X[rows], targets[rows] / unit])

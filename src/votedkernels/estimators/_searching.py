@@ -65,7 +65,7 @@ class SearchMixin:
     cv_results_: dict[str, Any]
 
     def _check_choice(self) -> None:
-        """Raise for a rule of choice that is not valid."""
+        """Raise if the parameters that choose the model are not valid."""
         if self.prefer not in ("best", "sparse"):
             raise ValueError(f"prefer must be 'best' or 'sparse', got {self.prefer!r}.")
         if not isinstance(self.committee, Integral) or self.committee < 1:

@@ -165,7 +165,7 @@ class VotedKernelClassifier(
         Number of features. Not set for lists of objects.
     table_ : TableCoding
         The names and categories of the columns, if X is a data frame and all kernel families accept
-        gaps, as with ``kernels="table"``. In ``support_vectors_``, categories are numbers then.
+        gaps, as with ``kernels="table"``. In ``support_vectors_``, categories are then numbers.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class VotedKernelClassifierCV(
     kernels : as for `VotedKernelClassifier`, default=None
         None means Gaussians of seven widths or, with a grid, the default of
         `VotedKernelClassifier`. A dict of named alternatives is searched over. ``"table"`` has two:
-        its kernels with and without rules. Rules must be better by 5 per cent of the criterion.
+        its kernels with and without rules. Rules must improve the criterion by 5 per cent.
     complexity_penalties, l1_penalties : array-like, default=None
         A grid of penalties. If only one is set, the other is 1, 0.1, ..., 1e-6. If both are None,
         the search has two stages.

@@ -48,7 +48,7 @@ class VotedKernelRegressor(
         ``"epsilon-insensitive"`` is ``max(0, |t - f| - epsilon)``, ``"absolute"`` is ``|t - f|``,
         and ``"quantile"`` is the pinball loss, whose minimum is a conditional quantile.
     epsilon : float or "auto", default="auto"
-        Errors up to this size cost nothing, in the unit of the target. ``"auto"`` is a tenth of
+        Errors up to this size, in the unit of the target, cost nothing. ``"auto"`` is a tenth of
         the mean absolute distance of the target from its median.
     quantile : float, default=0.5
         The quantile to predict with ``loss="quantile"``.
@@ -60,7 +60,7 @@ class VotedKernelRegressor(
         ``term_weights_`` and of ``intercept_`` is the lowest quantile, and each further row is
         what is added to reach the next one.
     conformal : bool, default=False
-        With ``quantiles``, move each quantile except the median by a constant that is learnt from
+        With ``quantiles``, move each quantile except the median by a constant that is learned from
         five more fits, each without a fifth of the rows, so that new targets are below it as often
         as it says. Quantiles still never cross. See the user guide for what is guaranteed.
     complexity_penalty, l1_penalty, l2_penalty, l2_norm : as for `VotedKernelClassifier`
@@ -125,7 +125,7 @@ class VotedKernelRegressor(
         Number of features. Not set for lists of objects.
     table_ : TableCoding
         The names and categories of the columns, if X is a data frame and all kernel families accept
-        gaps, as with ``kernels="table"``. In ``support_vectors_``, categories are numbers then.
+        gaps, as with ``kernels="table"``. In ``support_vectors_``, categories are then numbers.
 
     Examples
     --------

@@ -126,7 +126,7 @@ def solve_path(
 ) -> Any:
     """Return what `voted_kernel_path` returns, but always use compiled loops.
 
-    Loading them does not pay for one small path, but here one process solves many.
+    Loading them is not worthwhile for one small path, but here one process solves many.
     """
     budget = replace(Budget().for_seconds(PATH_SECONDS), compiled=has_numba())
     model = VotedKernelClassifier(kernels, complexity=complexity, tol=TOL)

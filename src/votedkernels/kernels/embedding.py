@@ -5,8 +5,8 @@
 
 The mean is filled in because kernels see squared distances: no other value has a smaller mean
 squared distance from the training rows. A gap among categories is a value of its own if the
-training rows have it. A value that they do not have is 0 in all coordinates, so it is as far from
-every known value. A number that is constant in the training rows says nothing, and is 0.
+training rows have it. A value that they do not have is 0 in all coordinates, so it is equally far
+from every known value. A number that is constant in the training rows says nothing, and is 0.
 """
 
 from __future__ import annotations

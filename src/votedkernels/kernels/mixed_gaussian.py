@@ -27,7 +27,7 @@ from .gaussian import NORMS_AT_ONCE, Gaussian
 class MixedGaussian(Gaussian):
     """Gaussian kernels over numeric and categorical columns, which may have gaps (NaN).
 
-    Numbers are standardised, and categories become unit vectors, by what the training rows have. A
+    Numbers are standardised, and categories become unit vectors, based on the training rows. A
     missing number counts as the mean of its column; a missing category is a value of its own.
 
     Parameters
@@ -106,7 +106,7 @@ class MixedGaussian(Gaussian):
         return 1.0 / variance if variance > 0 else 1.0
 
     def _columns(self) -> tuple[IntArray, IntArray]:
-        """Return the numeric and the categorical columns; raise unless they can be such."""
+        """Return the numeric and the categorical columns; raise if they are not valid."""
         categorical = list(self.categorical)
         everyone = range(self.n_features_)
         numeric = list(self.numeric) if self.numeric is not None else None

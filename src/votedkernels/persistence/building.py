@@ -62,12 +62,12 @@ def open_header(container: Container) -> Record:
 
 
 def of_vote(record: Record) -> tuple[str, ...]:
-    """Return the entries of a vote; only models of data frames have a table."""
+    """Return the entries of a vote; only models fitted on data frames have a table."""
     return (*OF_VOTE, TABLE) if TABLE in record.value else OF_VOTE
 
 
 def build(container: Container, functions: Functions) -> Any:
-    """Return the model of a file; raise a `ModelFileError` if any part is not valid."""
+    """Return the model in a file; raise a `ModelFileError` if any part is not valid."""
     header = open_header(container)
     arrays = Arrays(container.arrays, header.texts("transposed"))
     if "tree" in header.value:

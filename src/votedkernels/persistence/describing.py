@@ -49,7 +49,7 @@ CLASSIFIERS = (VotedKernelClassifier, VotedKernelClassifierCV)
 REGRESSORS = (VotedKernelRegressor, VotedKernelRegressorCV)
 MODELS = (*CLASSIFIERS, *REGRESSORS)
 
-#: The description of a search is cut after so many characters.
+#: The description of a search is cut after this many characters.
 MOST_TEXT = 500
 #: Numbers that only some models have.
 OPTIONAL = (PROBABILITY_SCALE, TRAINING_ERROR, *TARGET_NUMBERS)
@@ -125,7 +125,7 @@ def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
 
 
 def _totals_to_json(model: Any) -> dict[str, Json]:
-    """Return what there is one of per model; older versions ignore what they do not know."""
+    """Return the values that a model has only once; older versions ignore unknown ones."""
     totals: dict[str, Json] = {
         key: number_to_json(getattr(model, key))
         for key in (*TOTALS, *PENALTIES, *OPTIONAL)

@@ -18,7 +18,7 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file.
 
     The file contains only numbers and text, no code. It includes the training rows that have a
-    vote. If writing fails, an older file of the same name is unchanged. See :doc:`/model-files`.
+    vote. If writing fails, an existing file is left unchanged. See :doc:`/model-files`.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
         ``dual_gap``, ``n_rows``, ``training_error``, ``cross_validation`` (the score of the search,
         as text), ``n_iter``, ``stop_reason``. The first two penalties may be ``"auto"``. Numbers
         that are not finite are None, and so are the classes of regression and whatever an older
-        file does not know. If there are several votes, all numbers are those of the first one.
+        file does not contain. If there are several votes, all numbers are those of the first one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Estimators that contain others, down to the votes: pipelines, column by column, calibrated.
+"""Estimators that contain others: pipelines, column transformers, calibrated classifiers.
 
 A node of the tree is a JSON object whose ``kind`` is the name of a class. The arrays of its parts
 have names that begin with the number of the part. `NODES` has the kinds that contain others;

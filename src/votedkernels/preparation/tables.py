@@ -30,7 +30,7 @@ from .frame_columns import Frame, FrameColumn, Value, is_frame, read_columns
 TABLE = "table_"
 #: The code of a category that the training rows do not have.
 UNKNOWN = -1.0
-#: A text column is one of categories if it has at most this many values, or this share of the rows.
+#: A text column is categorical if it has at most this many values, or this share of the rows.
 MANY_TEXTS, SHARE_OF_ROWS = 20, 0.1
 #: The widths of Gaussians in a table.
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -89,7 +89,7 @@ def categories_of(column: FrameColumn) -> tuple[Value, ...] | None:
 
 
 def check_few_texts(name: str, column: FrameColumn) -> None:
-    """Raise if a column of texts has too many values to be one of categories."""
+    """Raise if a column of texts has too many different values to be categorical."""
     if column.kind != "text" or column.values is None:
         return
     n_values, n_rows = len(set(column.values) - {None}), len(column.values)

@@ -193,7 +193,7 @@ class Training:
         return np.array([columns.family_of(k).is_coded for k in range(columns.n_kernels)])
 
     def centers_of(self, rows: IntArray) -> IntArray:
-        """Return the centres at some rows, or all centres unless every row is one."""
+        """Return the centres at some rows; if some rows are not centres, all centres."""
         if self.center_of is None:
             return np.arange(self.columns.n_centers)
         return np.unique(self.center_of[rows])

@@ -144,7 +144,7 @@ class Vote:
     ) -> list[str]:
         """Return the text of each term that is a rule, and an empty string for others.
 
-        ``category_of`` returns the category that a code of a feature stands for, if it is one.
+        ``category_of`` returns the category that a code of a feature stands for, or None.
         """
         texts = [""] * len(self.kernels)
         for family, terms, members in self._rules():

@@ -85,7 +85,7 @@ class ColumnPool:
         self.idle, self.scale = self.idle[keep], self.scale[keep]
 
     def note_weights(self, weights: FloatArray) -> None:
-        """Count one more idle round for each column without a weight, and restart for others."""
+        """Count one more idle round for each column without a weight; reset the others to 0."""
         self.idle = np.where(weights != 0, 0, self.idle + 1)
 
     def worst_outside(

@@ -1,6 +1,6 @@
 """The pivots of the dense dual simplex, compiled by numba. Imported only for large problems.
 
-`run_pivots` does what that of `tableau` does. Only `prepare_pivot` takes the tuples of arrays, and
+`run_pivots` does the same as in `tableau`. Only `prepare_pivot` takes the tuples of arrays, and
 the functions below it take few arrays: compiling takes several times as long otherwise.
 """
 
@@ -78,7 +78,7 @@ def look_for_worst(
     tolerance: FloatArray,
     norms: FloatArray,
 ) -> int:
-    """Return the slot to leave, as `most_infeasible` does; -1 if all are feasible."""
+    """Return the slot that leaves, as `most_infeasible` does; -1 if all are feasible."""
     best, chosen = 0.0, -1
     for slot in range(len(values)):
         off = max(lower[slot] - values[slot], values[slot] - upper[slot])
