@@ -2,8 +2,8 @@
 Choosing the penalties by cross-validation
 ==========================================
 
-``VotedKernelClassifierCV`` solves the whole grid of penalties in each fold, by hot restarts. The
-heat map shows the result.
+``VotedKernelClassifierCV`` solves the whole grid of penalties in each fold, with hot restarts.
+The heat map shows the result.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Every width of a range
 ======================
 
 A grid of widths is a guess. ``ContinuousGaussian`` lets every real width between two limits vote,
-and its certificate holds for all of them. So you can measure what a grid loses.
+and its certificate covers all of them. So you can measure what a grid loses.
 """
 
 import matplotlib.pyplot as plt

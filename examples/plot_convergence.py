@@ -4,8 +4,8 @@ The solvers against the clock
 
 The figure shows the objective and the dual bound of four solvers, and the gap between them. Column
 generation and coordinate descent close the gap; the whole linear program does so too, but later.
-The coordinate descent printed in the paper stalls: where several weights must move at once, its
-rule finds no step.
+The coordinate descent rule printed in the paper stalls: where several weights must move at once,
+it finds no step.
 """
 
 import matplotlib.pyplot as plt

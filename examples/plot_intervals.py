@@ -2,9 +2,10 @@
 Intervals for a real table that keep their promise
 ==================================================
 
-How far diabetes progresses within a year, predicted from ten measurements. An interval of 80 per
-cent should contain 80 per cent of the new patients. Quantiles alone do not: they are fitted to the
-rows they have seen. Conformal shifts, learned from held-out folds, correct them.
+From ten measurements, this example predicts how far diabetes progresses within a year. An 80 per
+cent interval should contain the targets of 80 per cent of new patients. Intervals between plain
+quantiles contain fewer, because quantiles adapt to the rows they are fitted to. Conformal shifts,
+learned from held-out folds, correct this.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +33,7 @@ for conformal in (False, True):
     )
 
 # %%
-# The patients of the test, sorted by their predicted median. Each line is an interval; targets
+# The test patients are sorted by their predicted median. Each line is an interval; targets
 # outside are drawn as crosses.
 
 order = np.argsort(model.predict(X_test))

@@ -2,8 +2,8 @@
 A noisy sine, and where 80 per cent of it lies
 ==============================================
 
-The same vote predicts numbers. With the pinball loss, it estimates quantiles. Several quantiles
-that are fitted together never cross. The noise of these data grows from left to right.
+The same kind of vote can predict numbers. With the pinball loss, it estimates quantiles. Several
+quantiles that are fitted together never cross. The noise of these data grows from left to right.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """All exception classes of the package.
 
-Users may catch those of the first group, listed in ``__all__``. The others are internal.
+Users may catch the exceptions listed in ``__all__``. The others are internal.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LPFailed(Exception):
 
 
 class SolverInterrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed while a solver ran. Carries the best solution so far."""
+    """Ctrl-C was pressed while a solver was running. Carries the best solution so far."""
 
     def __init__(self, solution: Solution) -> None:
         super().__init__()

@@ -25,6 +25,7 @@ from votedkernels.kernels import LocalColumns
 from votedkernels.preparation.training import (
     MOST_ROWS,
     SHARE,
+    SHARE_IF_RELAXED,
     effective_rows,
     resolve_penalties,
 )
@@ -160,6 +161,15 @@ def test_doubling_all_weights_equals_doubling_the_rows(data):
     np.testing.assert_array_equal(twice.decision_function(X), heavy.decision_function(X))
     once = VotedKernelClassifier().fit(X, y)
     np.testing.assert_allclose(heavy.penalties_, once.penalties_ / np.sqrt(2), rtol=1e-12)
+
+
+def test_relaxed_votes_pay_less(data):
+    plain, relaxed = (
+        VotedKernelClassifier(relaxation=relaxation).fit(*data) for relaxation in (None, 1e-3)
+    )
+    ratio = relaxed.complexity_penalty_ / plain.complexity_penalty_
+    assert ratio == pytest.approx(SHARE_IF_RELAXED / SHARE)
+    assert relaxed.objective_ < plain.objective_
 
 
 def test_rho_of_the_relaxation_falls_with_the_rows(data):

@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete."""
+"""Files that appear under their final name only when they are complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-#: Error codes of a full disk. Writing raises such errors without the name of the file.
+#: Error codes for a full disk. When writing fails in this way, the error does not name the file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

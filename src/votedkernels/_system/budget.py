@@ -1,7 +1,7 @@
 """What a piece of work may use: time, memory, threads, and compiled loops.
 
-Budgets are passed down and never changed. To pass on part of a budget, make a new one. Work in our
-own threads uses one BLAS thread in each (`single_blas_thread`).
+Budgets are passed down and never changed. To pass on part of a budget, make a new one. Each of
+our own threads uses one BLAS thread (`single_blas_thread`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 from ..exceptions import OutOfTime
 
 UNLIMITED = 2**62
-#: Estimators do not accept a time limit of 0, so a limit passed on is at least this, in seconds.
+#: Estimators do not accept a time limit of 0, so any limit passed on is at least this (seconds).
 SHORTEST = 1e-3
 
 
@@ -28,7 +28,7 @@ class Budget:
     Attributes
     ----------
     deadline : float
-        When the work must end, by the clock of `time.perf_counter`.
+        When the work must end, on the clock of `time.perf_counter`.
     memory : int
         Bytes that may be in use at any one time.
     block_memory : int

@@ -1,4 +1,4 @@
-"""Amounts of memory in the form that users write."""
+"""Amounts of memory, as users write them."""
 
 from __future__ import annotations
 

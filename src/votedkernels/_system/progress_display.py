@@ -22,8 +22,8 @@ from typing import Protocol, Self
 PAUSE = 0.1
 #: The width of an overwritten line in a notebook.
 NOTEBOOK_WIDTH = 110
-#: What rich needs for the spinner and the clock, and a terminal for the ^C that it echoes. A line
-#: that is full would break there, and could not be removed.
+#: The room that rich needs for the spinner and the clock, and the terminal for an echoed ^C. A full
+#: line would wrap there and could not be removed.
 BESIDE_TEXT = 14
 
 
@@ -34,13 +34,13 @@ class View(Protocol):
     overwrites: bool
 
     def show(self, text: str) -> None:
-        """Replace the line that is overwritten."""
+        """Replace the temporary line."""
 
     def write(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
 
     def close(self) -> None:
-        """Remove the line that is overwritten."""
+        """Remove the temporary line."""
 
 
 class ProgressDisplay:
@@ -98,7 +98,7 @@ class ProgressDisplay:
             self._last = time.perf_counter()
 
     def finish(self, text: str) -> None:
-        """Write the last line, which stays."""
+        """Write the last line, which is permanent."""
         if self._view is not None:
             self._view.write(self._line(text))
 
@@ -160,7 +160,7 @@ class OverwrittenLine:
         self._used = len(text)
 
     def write(self, text: str) -> None:
-        """Write a line above."""
+        """Write a line above the temporary one."""
         self.close()
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
@@ -200,7 +200,7 @@ class RichLine:
         self._progress.update(self._task, description=shorten(text, room))
 
     def write(self, text: str) -> None:
-        """Write a line above."""
+        """Write a line above the temporary one."""
         self._progress.console.print(text, soft_wrap=True)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Columns of tables that are not all numbers: which are numeric, which are categories, and gaps.
+"""Tables that are not all numbers: which columns are numeric or categories, and what gaps are.
 
 A column is numeric if all its fields are numbers, apart from gaps. If fewer than half of them are
 meant as numbers, they are the names of categories, unless there are too many different ones. In
@@ -32,7 +32,7 @@ class Overruled:
 def read_frame(
     table: Table, pieces: Sequence[Piece], names: Sequence[str], kinds: Overruled
 ) -> Any:
-    """Return columns as a data frame: numbers, or pandas categories for all others."""
+    """Return columns as a data frame: numbers, and pandas categories for all other columns."""
     import pandas as pd
 
     columns = {}
@@ -90,7 +90,7 @@ def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any
 
 
 def is_meant_as_number(field: str) -> bool:
-    """Whether a text is a number, or one that we do not accept: infinite, or with a comma."""
+    """Whether a text is a number, even one that we reject: infinite, or with a decimal comma."""
     try:
         float(field)
     except ValueError:
@@ -99,7 +99,7 @@ def is_meant_as_number(field: str) -> bool:
 
 
 def check_few(table: Table, name: str, values: Sequence[Any], n_rows: int | None = None) -> None:
-    """Raise if a column of text has too many different values to be categorical."""
+    """Raise if a text column has too many different values to be categorical."""
     n_rows = len(values) if n_rows is None else n_rows
     n_values = len(set(values) - {None})
     if n_values <= max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):

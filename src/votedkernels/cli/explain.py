@@ -65,7 +65,7 @@ def explain(model: Path, data: Path, rows: Sequence[int], votes: int) -> None:
 
 
 def joined(pieces: Sequence[Any]) -> Any:
-    """Return arrays, or data frames, one below the other."""
+    """Stack arrays or data frames, one below the other."""
     if not hasattr(pieces[0], "columns"):
         return np.concatenate(pieces)
     import pandas as pd

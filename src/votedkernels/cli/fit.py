@@ -220,7 +220,7 @@ def is_search(cv: bool | None, *, given: bool) -> bool:
 
 
 def refuse_options_of_classes(probabilities: bool, report_path: Path | None) -> None:
-    """Raise for options that --task regression does not have."""
+    """Raise for options that --task regression does not support."""
     if probabilities or report_path is not None:
         option = "--probabilities" if probabilities else "--report"
         raise click.UsageError(f"{option} is for classes; drop it, or drop --task regression.")
@@ -267,7 +267,7 @@ def make_classifier(search: bool, seed: int, settings: Mapping[str, Any]) -> Any
     verbose = int(messages().is_terminal)
     if not search:
         return VotedKernelClassifier(**given, verbose=verbose)
-    given.pop("probability", None)  # a search has them in any case
+    given.pop("probability", None)  # a search always fits probabilities
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     return VotedKernelClassifierCV(**given, cv=folds, verbose=verbose)
 

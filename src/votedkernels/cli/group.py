@@ -27,7 +27,7 @@ COMMANDS = {
     "reproduce": "Repeat the paper's experiments and report which of its claims hold.",
     "report": "Write a report from files of records written by 'reproduce'.",
 }
-"""What each command does. The command ``x`` is the function ``x`` of the module ``x``."""
+"""What each command does. The command ``x`` is the function ``x`` in the module ``x``."""
 
 
 class _Lazy(click.Group):

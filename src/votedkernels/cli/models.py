@@ -37,7 +37,7 @@ def classifier_of(model: Any) -> Any:
 
 
 def features_for(model: Any, X: Any) -> Any:
-    """Return rows as the classifier of a model gets them."""
+    """Return the rows that the classifier in a model receives."""
     return model[:-1].transform(X) if isinstance(model, Pipeline) else X
 
 

@@ -1,4 +1,4 @@
-"""Where commands write: checked before the work starts."""
+"""Checks where commands write, before the work starts."""
 
 from pathlib import Path
 

@@ -196,6 +196,6 @@ def probabilities_of(model: Any, votes: Any) -> Any:
 
 
 def row_progress() -> TerminalProgress:
-    """Return a progress bar for the rows, which shows in terminals only."""
+    """Return a progress bar for the rows, which is shown only in terminals."""
     columns = (TextColumn("deciding on"), TextColumn("{task.description}"), BarColumn())
     return TerminalProgress(*columns, TimeRemainingColumn(), console=messages(), transient=True)

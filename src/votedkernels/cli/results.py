@@ -50,7 +50,7 @@ class CsvResults:
         self._write([[as_text(name) for name in columns]])
 
     def append(self, values: Sequence[Sequence[Any]]) -> None:
-        """Write rows, given by columns; text that a spreadsheet would run is escaped."""
+        """Write rows, passed as columns; text that a spreadsheet would run is escaped."""
         self._write(zip(*(_cells(column) for column in values), strict=True))
 
     def _write(self, rows: Any) -> None:
@@ -79,7 +79,7 @@ class ParquetResults:
         self._writer: Any = None
 
     def append(self, values: Sequence[Sequence[Any]]) -> None:
-        """Write rows, given by columns."""
+        """Write rows, passed as columns."""
         import pyarrow
 
         schema = None if self._writer is None else self._writer.schema
@@ -104,5 +104,5 @@ def _cells(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def as_text(text: str) -> str:
-    """Return text that no spreadsheet runs as a formula, with an apostrophe if needed."""
+    """Return text that no spreadsheet runs as a formula, adding an apostrophe if needed."""
     return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text

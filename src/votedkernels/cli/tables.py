@@ -1,6 +1,6 @@
 """Tables as CSV or Parquet, read in pieces.
 
-A CSV file is UTF-8 with a header, with or without byte order mark; a field in quotes may contain
+A CSV file is UTF-8 with a header, with or without a byte order mark; a quoted field may contain
 commas and line ends. A command asks for numeric columns and for other columns, by name. Errors are
 of class `DataFileError` and name the file, the line and the column.
 """
@@ -29,7 +29,7 @@ from votedkernels.datasets.reading import quoted
 CELLS = 200_000
 """The approximate number of cells of a piece; a cell takes about 100 bytes."""
 BLOCK = 1024
-"""Models decide on this many rows at once: in whole blocks, results agree to the last bit."""
+"""Models decide on this many rows at once: with whole blocks, results agree to the last bit."""
 MAX_LINE = 2**24
 PEEKED = 8192
 """How much of a file is examined to find what separates its fields."""
@@ -59,7 +59,7 @@ def rows_per_piece(n_columns: int) -> int:
 
 @contextmanager
 def open_table(path: Path) -> Iterator["Table"]:
-    """Open a table by the extension of its name; ``-`` is CSV from standard input."""
+    """Open a table according to its file extension; ``-`` is CSV from standard input."""
     if path == STANDARD:
         yield CsvTable("standard input", sys.stdin.buffer, None)
         return

@@ -17,7 +17,7 @@ Label = str | int | float
 MANY = 20
 """Up to this many distinct values are treated as classes, even in a small table."""
 MAX_LABEL = 1000
-"""The longest label in characters: NumPy stores every label at the length of the longest."""
+"""The maximum length of a label: NumPy stores every label at the length of the longest."""
 WAY_OUT = (
     "leave the column out with --drop {column}, or use --categorical {column} if its values are "
     "categories"
@@ -35,7 +35,7 @@ def read_training(
     folds: int,
     numeric: bool = False,
 ) -> tuple[list[str], Any, Any]:
-    """Return the names of the features, the features and the labels, or numbers if ``numeric``.
+    """Return the feature names, the features and the labels, which are numbers if ``numeric``.
 
     The features are an array if all are numbers without gaps, otherwise a data frame.
     """
@@ -108,7 +108,7 @@ def read_labels(table: Table, pieces: Sequence[Piece], target: str) -> list[Labe
 
 
 def read_numbers(table: Table, pieces: Sequence[Piece], target: str) -> Any:
-    """Return the targets of regression; raise if one is missing or not a finite number."""
+    """Return the regression targets; raise if one is missing or not a finite number."""
     numbers = []
     for piece in pieces:
         for place, value in zip(piece.places, _listed(piece.others[0]), strict=True):

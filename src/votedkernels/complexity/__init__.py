@@ -1,7 +1,7 @@
 """Complexity measures: r_k, a bound on the Rademacher complexity of H_k = {+-K_k(., c)}.
 
-With raw sample weights s_i, which count repetitions, m = sum_i s_i, and kappa_k^2 the largest
-K_k(x, x) over all rows and centres x:
+Let s_i be the raw sample weights, which count repetitions, m = sum_i s_i, and kappa_k^2 the
+largest K_k(x, x) over all rows and centres x. The measures are
 
     trace       kappa_k sqrt(sum_i s_i K_k(x_i, x_i)) / m             positive definite kernels
     dimension   kappa_k^2 sqrt(d_k), d_k the dimension of feature space        polynomials

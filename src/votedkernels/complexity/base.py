@@ -13,7 +13,7 @@ from ..kernels.base import FloatArray, KernelFamily, in_moderate_units
 from ..kernels.coded import CodedFamily
 from ..kernels.columns import Columns
 
-#: The measures by the names that users type; the package fills it.
+#: The measures, by the names that users type; the package fills this dictionary.
 MEASURES: dict[str, type[ComplexityMeasure]] = {}
 
 
@@ -23,7 +23,7 @@ class ComplexityMeasure(BaseEstimator):
     A subclass defines `measure`, or `measure_with_errors` if its values are estimates.
     """
 
-    #: Whether it can measure rules, such as thresholds, by their columns.
+    #: Whether it can measure rules, such as thresholds, from their columns.
     measures_rules = False
 
     def measure(self, columns: Columns, f: int, sample_weight: FloatArray) -> FloatArray:
@@ -63,7 +63,7 @@ class ComplexityMeasure(BaseEstimator):
     def admits(
         self, columns: Columns, f: int, sample_weight: FloatArray
     ) -> NDArray[np.bool_] | None:
-        """Return which columns of family ``f`` may vote, (n_members, n_centers); None for all."""
+        """Return a mask (n_members, n_centers) of the columns that may vote; None for all."""
         del columns, f, sample_weight
         return None
 
@@ -99,7 +99,7 @@ def require_positive(smallest: FloatArray, family: KernelFamily) -> None:
 
 
 def resolve_measure(spec: object) -> ComplexityMeasure:
-    """Return the measure for a name; a measure is returned as it is."""
+    """Return the measure for a name; a measure is returned unchanged."""
     if isinstance(spec, ComplexityMeasure):
         return spec
     if isinstance(spec, str) and spec in MEASURES:
@@ -147,7 +147,7 @@ def measure_with_errors(
 
 
 def memory_needed(spec: object, families: Sequence[KernelFamily], n_rows: int, memory: int) -> int:
-    """Return the bytes needed to measure, if ``memory`` bytes are available."""
+    """Return the bytes needed to measure all families, if ``memory`` bytes are available."""
     if are_numbers(spec):
         return 0
     measures = measures_by_family(spec, len(families))

@@ -1,4 +1,4 @@
-"""The empirical Rademacher complexity itself, by Monte Carlo over random signs."""
+"""The empirical Rademacher complexity itself, estimated by Monte Carlo over random signs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Empirical(ComplexityMeasure):
     """Mean over random signs of ``max_c |sum_i sigma_i K(x_i, c)| / m``, for any kernel.
 
     A sample of weight s gets the sum of s signs. The maximum is over the given centres. If these
-    are the training rows, the result is a good penalty but not a valid term of a bound.
+    are the training rows, the result is a good penalty but not a valid term in a bound.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
     psi_k(rho) = sqrt((2 / m) sum_j min(rho, mu_j)),     r_k = kappa_k^2 psi_k(rho)
 
-with mu_j the eigenvalues of D^1/2 K_k D^1/2 / (kappa_k^2 m), D the diagonal matrix of the sample
-weights, and m their sum [1]_. Without a radius (rho = inf) the sum is a trace, and r_k is sqrt(2)
-times the trace bound. psi(rho) / sqrt(rho) decreases, so psi(rho) = rho has exactly one positive
-solution, the fixed point [2]_.
+where mu_j are the eigenvalues of D^1/2 K_k D^1/2 / (kappa_k^2 m), D is the diagonal matrix of the
+sample weights, and m is their sum [1]_. Without a radius (rho = inf), the sum is a trace, and r_k
+is sqrt(2) times the trace bound. psi(rho) / sqrt(rho) decreases, so psi(rho) = rho has exactly one
+positive solution, the fixed point [2]_.
 
 References
 ----------
@@ -48,9 +48,9 @@ class Local(ComplexityMeasure):
     Parameters
     ----------
     radius : float, "fixed-point" or sequence of float, default="fixed-point"
-        On the scale of K / kappa^2. A sequence has one radius per member of the family.
+        The radius, on the scale of K / kappa^2. A sequence has one radius per member of the family.
     filter : bool, default=False
-        Whether only columns in the class of this radius may vote: those with
+        Whether only columns within this radius may vote: those with
         mean_i (K(x_i, c) / kappa^2)^2 <= radius. Without it, the complexity is only a penalty, not
         part of a guarantee.
     random_state : int, default=0
@@ -75,9 +75,9 @@ class Local(ComplexityMeasure):
         return values, estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
 
     def memory_needed(self, family: KernelFamily, n_rows: int, memory: int) -> int:
-        """Return the bytes of three matrices: the base, a member, and LAPACK's work on it.
+        """Return the bytes of three matrices: the base, a member, and LAPACK's workspace.
 
-        They have all rows, or those of a subsample if there is no room for all.
+        They cover all rows, or only those of a subsample if there is no room for all.
         """
         everyone = _spectrum_bytes(family, n_rows)
         if n_rows <= SUBSAMPLE_ROWS or (n_rows <= EXACT_ROWS and everyone <= memory):
@@ -87,7 +87,7 @@ class Local(ComplexityMeasure):
     def admits(
         self, columns: Columns, f: int, sample_weight: FloatArray
     ) -> NDArray[np.bool_] | None:
-        """Return which columns belong to the class of this radius; None without ``filter``."""
+        """Return which columns are within this radius; None without ``filter``."""
         if not self.filter:
             return None
         weights, _ = in_moderate_units(sample_weight)
@@ -148,7 +148,7 @@ def _spectrum_bytes(family: KernelFamily, n_rows: int) -> int:
 def subsamples(
     n_rows: int, random: np.random.Generator, *, fits: bool = True
 ) -> list[NDArray[np.intp]]:
-    """Return the rows of each subsample: all rows if they fit, or random ones."""
+    """Return the rows of each subsample: all rows if they fit, otherwise random ones."""
     if n_rows <= SUBSAMPLE_ROWS or (n_rows <= EXACT_ROWS and fits):
         return [np.arange(n_rows)]
     return [
@@ -185,13 +185,13 @@ def psi(radius: float, spectrum: FloatArray, m: float) -> float:
 def fixed_point(spectrum: FloatArray, m: float) -> float:
     """Return the radius > 0 with psi(radius) = radius; 0 if the kernel is 0.
 
-    With k eigenvalues above it, radius^2 = (2 / m) (k radius + the sum of the others). The solution
-    of this quadratic equation must be between eigenvalues k and k + 1.
+    If k eigenvalues exceed the radius, radius^2 = (2 / m) (k radius + the sum of the others). The
+    solution of this quadratic equation must be between eigenvalues k and k + 1.
     """
     descending = np.sort(spectrum)[::-1]
     tails = np.append(np.cumsum(descending[::-1])[::-1], 0.0)
     count = np.arange(len(descending) + 1)
-    with np.errstate(over="ignore"):  # of radii that are not the solution
+    with np.errstate(over="ignore"):  # for radii that are not the solution
         radius = count / m + np.sqrt((count / m) ** 2 + 2.0 * np.maximum(tails, 0.0) / m)
     below = np.append(descending, 0.0)  # the radius must not be smaller than the next eigenvalue
     return float(radius[np.flatnonzero(below <= radius)[0]])

@@ -16,12 +16,12 @@ dimension of feature space. A larger power makes rich kernels more expensive and
 from memorising; the default search of `VotedKernelClassifierCV` uses power 2. If the kernel is not
 positive definite, the singular values sigma_j of its matrix A replace mu_j, and kappa_k^2 is the
 largest diagonal entry of (A^T A)^(1/2). For positive definite kernels, both definitions agree. If
-you pass both a function and centres, which may be objects of another kind than the rows, A is the
-matrix of rows and centres, and kappa_k^2 is its largest absolute value.
+you pass both a function and centres, which may be objects of a different kind from the rows, A has
+entries K(row, centre), and kappa_k^2 is its largest absolute value.
 
 The rank is measured on ``n_rows`` rows. For a table, the draw depends only on the content of the
 rows. Strings are sorted alphabetically, matrices and other objects keep their order, and evenly
-spaced rows are chosen. Their number is part of the definition, since s_k <= n_rows.
+spaced rows are chosen. The number of rows is part of the definition, since s_k <= n_rows.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def scale_and_rank(
 ) -> tuple[float, float]:
     """Return kappa^2 and the stable rank of a matrix of kernel values.
 
-    Unless it is ``square``, with the same points as rows and columns, kappa^2 is its largest value.
+    If it is not ``square`` (the same points as rows and columns), kappa^2 is its largest value.
     """
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0:

@@ -22,7 +22,7 @@ _TIMEOUT = 30  # seconds without receiving a byte
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of downloaded data; None without pooch, which chooses the folder."""
+    """Return the folder for downloaded data; None without pooch, which chooses the folder."""
     try:
         import pooch
     except ModuleNotFoundError:

@@ -1,6 +1,6 @@
 """Load the paper's data sets by name.
 
-A data set is one file, ``<name>.csv`` or ``<name>.csv.gz``. It is searched for in the folders that
+A data set is one file, ``<name>.csv`` or ``<name>.csv.gz``. `load` looks for it in the folders that
 `folders` yields, then in the package, then on the network.
 """
 

@@ -21,13 +21,13 @@ class Original:
     Parameters
     ----------
     labels : mapping of str to int or None
-        The sign of each class, by its name in the file; rows of a class with None are left out.
+        The sign of each class, by its name in the file; rows of classes with None are left out.
 
     member : str or None
         The file in the archive, with or without ``.Z``; None if the download is the table itself.
 
     separator : str or None
-        What separates two fields; None is any white space.
+        What separates two fields; None means any white space.
 
     n_ids : int
         The number of leading columns that identify a row; they are left out.

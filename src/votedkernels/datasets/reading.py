@@ -26,7 +26,7 @@ from votedkernels.datasets.catalogue import DataSet
 from votedkernels.exceptions import DataFileError
 
 MAX_BYTES = 50_000_000
-"""The largest uncompressed size that is read; the largest file in the catalogue has under 1 MB."""
+"""The largest uncompressed size that is read; the largest file in the catalogue is under 1 MB."""
 
 _SHOWN = 40
 
@@ -66,7 +66,7 @@ def read_samples(path: Path) -> Samples:
 
 
 def write_samples(samples: Samples, path: Path) -> None:
-    """Write a data file, which appears under its name only when it is complete."""
+    """Write a data file; it appears under its name only once it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

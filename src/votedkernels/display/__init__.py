@@ -1,6 +1,6 @@
 """Displays as in scikit-learn: the constructor accepts data, and ``plot`` draws them.
 
-There is one display per file. They share `figure`, `grids`, `levels`, `kernel_names` and `models`.
+Each display has its own file. All share `figure`, `grids`, `levels`, `kernel_names` and `models`.
 matplotlib is imported only when something is drawn.
 """
 

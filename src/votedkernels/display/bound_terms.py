@@ -34,7 +34,7 @@ TERMS = {
     "sampling the vote": 3,
     "confidence": 4,
 }
-#: With more bars than this, only the smallest bound has its number above it.
+#: With more bars than this, only the smallest bound is labelled with its value.
 MOST_NUMBERS = 8
 #: Why the bound of a pipeline is heuristic.
 FITTED_STEPS = "earlier steps of the pipeline may have been fitted to these rows"
@@ -53,8 +53,8 @@ ERROR_STYLE = {
 class BoundDisplay:
     """The terms of bounds on the error, as stacked bars, one bar per bound.
 
-    Create it with `from_estimator`, for several bounds side by side with `from_bounds`, or for the
-    bounds along a path with `from_choice`. A bound of 1 or more is vacuous; a line marks that
+    Create it with `from_estimator`, with `from_bounds` for several bounds side by side, or with
+    `from_choice` for the bounds along a path. A bound of 1 or more is vacuous; a line marks that
     level. A bar is labelled as heuristic if its bound is not guaranteed.
 
     Parameters
@@ -64,7 +64,7 @@ class BoundDisplay:
     names : list of str, default=None
         Labels of the bars; None uses the sizes of the samples.
     errors : array of shape (n_bounds,), default=None
-        Errors measured on other rows, to be marked.
+        Errors measured on other rows; they are marked in the plot.
     label : str, default=None
         Label of the horizontal axis.
 

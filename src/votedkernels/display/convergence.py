@@ -37,7 +37,7 @@ class ConvergenceDisplay:
 
     Create it with `from_estimator`; the constructor accepts data that are already recorded. A curve
     is a staircase, because nothing better is known between two rounds. Its last point is the
-    certificate of the model, marked by a full symbol if the gap is within ``tol``, and by an open
+    certificate of the model, marked by a filled symbol if the gap is within ``tol``, and by an open
     one if the solver stopped earlier.
 
     Parameters
@@ -169,8 +169,8 @@ class ConvergenceDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None creates a new figure.
         kind : {"gap", "objective"}, default="gap"
-            ``"gap"`` draws the relative gap; ``"objective"`` draws the objectives, solid, and the
-            dual bounds, dashed, between which the optimum lies. All scales are logarithmic, so
+            ``"gap"`` draws the relative gap; ``"objective"`` draws the objectives (solid) and the
+            dual bounds (dashed), between which the optimum lies. All scales are logarithmic, so
             dual bounds of 0, which are trivial, are not drawn.
         line_kw : dict, default=None
             Passed to ``ax.plot`` for every curve.

@@ -77,7 +77,7 @@ class ExplanationDisplay:
         row : int, default=0
             The number of the row to explain.
         background : rows like X, default=None
-            If given, the bars are the Shapley values of the features, as the model gets them.
+            If given, the bars are the Shapley values of the features that the model receives.
         n, label, ax, bar_kw
             As for `from_explanation`.
 
@@ -112,9 +112,9 @@ class ExplanationDisplay:
         row : int, default=0
             The number of the row among those explained.
         n : int, default=10
-            How many bars to draw; the others are summed in one more. None draws all.
+            How many bars to draw; the others are summed into one more bar. None draws all.
         label : a class, default=None
-            The class whose vote is drawn; None is the class that was predicted.
+            The class whose vote is drawn; None means the predicted class.
         ax, bar_kw
             As for `plot`.
 

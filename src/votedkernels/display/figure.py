@@ -16,7 +16,7 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 HATCHES = ("", "//", "..", "\\\\", "xx", "oo", "++")
 GREY = "0.45"
 INK = "0.15"
-#: Beyond this ratio of its ends, a logarithmic axis has labels only at powers of ten.
+#: If the ratio of its ends exceeds this, a logarithmic axis has labels only at powers of ten.
 MANY_DECADES = 1e4
 
 

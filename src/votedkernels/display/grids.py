@@ -34,8 +34,8 @@ class PenaltyTable:
 def tabulate_search(search: Any, quantity: str, alternative: Mapping[str, Any]) -> PenaltyTable:
     """Return one column of ``cv_results_`` as a table.
 
-    ``alternative`` names the kernels and the complexity, if the search had several. If it leaves
-    one out, that of the chosen model is used.
+    ``alternative`` names the kernels and the complexity, if the search had several. If either
+    is left out, that of the chosen model is used.
     """
     results = search.cv_results_
     check_quantity(results, quantity)

@@ -13,7 +13,7 @@ from .figure import INK, add_title, area_style, axes_for, full_names_of_area, im
 from .kernel_names import split_names
 from .models import require_vote
 
-#: More names do not fit on an axis; beyond this, only every second, third, ... is shown.
+#: The most names that fit on an axis; with more, only every second, third, ... name is shown.
 MOST_NAMES = 45
 INCHES_PER_BAR, INCHES_AROUND, TALLEST = 0.28, 1.1, 13.0
 
@@ -24,7 +24,7 @@ class KernelMassDisplay:
     Create it with `from_estimator`. Families differ by colour and hatch. With more than two
     classes, a bar is the sum over the one-vs-rest problems, as in ``kernel_mass_``; with
     ``per_class=True``, the bar is divided by class. The mass says how much weight a kernel has,
-    not how large its values are: those of high degrees are larger.
+    not how large its values are: those of high-degree kernels are larger.
 
     Parameters
     ----------

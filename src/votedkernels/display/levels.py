@@ -88,7 +88,7 @@ def best_cell(scores: FloatArray) -> tuple[int, int] | None:
 
 
 def curve_of_levels(search: Any, alternative: Mapping[str, Any]) -> LevelCurve:
-    """Return the error of the best setting of each level; the score, if it is not an accuracy."""
+    """Return the error of each level's best setting, or its score if that is not an accuracy."""
     results = search.cv_results_
     rows = rows_of_alternative(search, alternative)
     rows = best_of_each(results, rows, results["param_level"][rows].tolist())

@@ -30,7 +30,7 @@ def first_step(estimator: Any) -> Any:
 
 
 def earlier_steps(estimator: Any) -> list[Pipeline]:
-    """Return what comes before the last step, in order; more than one part if pipelines nest."""
+    """Return the parts before the last step, in order; nested pipelines have several parts."""
     parts = []
     while isinstance(estimator, Pipeline):
         if any(step not in NO_STEPS for _, step in estimator.steps[:-1]):
@@ -40,7 +40,7 @@ def earlier_steps(estimator: Any) -> list[Pipeline]:
 
 
 def transform(steps: list[Pipeline], X: Any) -> Any:
-    """Return rows as the last step of a pipeline gets them."""
+    """Return the rows that the last step of a pipeline receives."""
     for step in steps:
         X = step.transform(X)
     return X

@@ -15,7 +15,7 @@ from .kernel_names import axis_of_kernels
 from .levels import tabulate_levels, went_down_a_path
 from .models import require_search
 
-#: Up to this many cells, and columns, the values are written into the cells by default.
+#: By default, values are written into the cells for up to this many cells and columns.
 MOST_NUMBERS, MOST_COLUMNS = 100, 12
 #: With more columns, these values are printed smaller.
 MANY_COLUMNS = 7
@@ -207,12 +207,12 @@ class PenaltyGridDisplay:
             Whether to write the values into the cells; None does so for up to 100 cells in up to
             12 columns.
         values_format : str, default=None
-            The format of these values; None is ``"#.3g"``.
+            The format of these values; None means ``"#.3g"``.
         colorbar : bool, default=True
             Whether to add a colour bar.
         im_kw : dict, default=None
-            Passed to ``ax.imshow``. Use ``vmin`` and ``vmax``, or ``norm``, for other ends of the
-            range of colours.
+            Passed to ``ax.imshow``. Use ``vmin`` and ``vmax``, or ``norm``, to change the ends
+            of the range of colours.
 
         Returns
         -------

@@ -107,7 +107,7 @@ def dense(points: Any) -> FloatArray:
 
 
 def named_columns(points: FloatArray, names: Any) -> Any:
-    """Return points as a frame if the columns had names at fit, since steps can refer to them."""
+    """Return points as a frame if the columns had names in fit, since steps can refer to them."""
     if names is None:
         return points
     try:

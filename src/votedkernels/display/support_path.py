@@ -23,7 +23,7 @@ from .models import require_search
 
 AXES = {"complexity_penalty": COMPLEXITY_LABEL, "l1_penalty": L1_LABEL}
 COUNT_LABEL = "number of support vectors, mean over folds"
-#: The number of support vectors has a logarithmic axis if its ends have at least this ratio.
+#: The axis of support vectors is logarithmic if the ratio of its ends is at least this.
 LOGARITHMIC_FROM = 5.0
 #: The bright end of the colour map is left out, because it is hard to see on white.
 BRIGHTEST = 0.85
@@ -303,7 +303,7 @@ class SupportPathDisplay:
 
 
 def curve_styles(values: FloatArray) -> list[tuple[int, dict[str, Any]]]:
-    """Return (index, style) of the curve of each value, ascending, from dark to bright."""
+    """Return (index, style) for the curve of each value, ascending, from dark to bright."""
     from matplotlib import colormaps
 
     shades = colormaps["cividis"](np.linspace(0.0, BRIGHTEST, len(values)))
@@ -323,7 +323,7 @@ def curve_styles(values: FloatArray) -> list[tuple[int, dict[str, Any]]]:
 
 
 def set_penalty_scale(ax: Any, penalties: FloatArray) -> None:
-    """Make the horizontal axis logarithmic; a penalty of 0 goes left of the smallest other one."""
+    """Make the horizontal axis logarithmic; a penalty of 0 is left of the smallest other one."""
     positive = penalties[penalties > 0]
     if len(positive) == len(penalties):
         ax.set_xscale("log")

@@ -40,7 +40,7 @@ class VotingBoundaryDisplay:
     point shows the sum of its absolute weights over all kernels. Its colour is that of the class
     it votes for, by the sign of the sum of its weights. With more than two classes, a point may
     vote in several one-vs-rest problems. Its colour is then that of the problem in which it has
-    most weight, and it is hollow if it votes against that class.
+    the most weight, and it is hollow if it votes against that class.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class VotingBoundaryDisplay:
         estimator : VotedKernelClassifier, VotedKernelClassifierCV or Pipeline
             A fitted model with two features, or a pipeline with two features that ends in one. A
             pipeline is drawn in the units of its input. Its voting points are rows of X if X holds
-            the rows of fit; otherwise they are found by ``inverse_transform``.
+            the training rows; otherwise they are found by ``inverse_transform``.
         X : array-like of shape (n_samples, 2), default=None
             Rows to draw in addition to the voting points. The axes include them.
         y : array-like of shape (n_samples,), default=None
@@ -307,13 +307,13 @@ class VotingBoundaryDisplay:
         return drawn
 
     def sides(self) -> tuple[IntArray, Any]:
-        """Return the class that each voting point votes on, and whether it votes for it.
+        """Return the class that each voting point votes on, and whether it votes for that class.
 
         Returns
         -------
         codes : array of shape (n_points,)
-            Index of the class in whose problem the point has most weight; for two classes, of the
-            class that it votes for.
+            Index of the class in whose problem the point has the most weight; for two classes,
+            of the class that it votes for.
         agree : bool array of shape (n_points,)
             Whether the point votes for that class.
         """

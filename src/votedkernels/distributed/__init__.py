@@ -1,4 +1,4 @@
-"""Fits rows that are stored on the workers of a Dask cluster.
+"""Fits models to rows that are stored on the workers of a Dask cluster.
 
 `preparation` uses this package if X is a Dask array. Rows stay in their chunks. Tasks on the
 workers compute what a pass needs from all rows or all centres. The client keeps a few numbers per

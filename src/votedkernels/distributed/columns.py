@@ -3,11 +3,11 @@
 Rows are numbered as in `RemoteRows`. The centres are either all rows, or a few points that the
 client holds. Two kinds of passes cover everything:
 
-    sums over rows (votes, correlations of few centres)     send the centres to every chunk
+    sums over rows (votes, correlations of a few centres)   send the centres to every chunk
     correlations of all centres with the active samples     send the active samples
 
-Active samples stay on the workers in blocks. A round sends only new ones, and one number for each
-active sample.
+Active samples stay on the workers in blocks. A round sends only new samples, and one number for
+each active sample.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class DaskColumns(Columns):
     X : RemoteRows
     centers : array of shape (n_centers, n_features), or None for all rows
     farthest : array
-        Rows whose norms are at least those of all others.
+        Rows whose norms are at least as large as those of all others.
     codes : array
         Class of each row.
     outside, budget : as for `Columns`
-        The threads of the budget are those of this process, for the first guess.
+        The budget's threads are those of this process, used for the first guess.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class DaskColumns(Columns):
         return np.concatenate(self.rows.run(start))
 
     def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the smallest and the largest K_k(x, x) of each member, and their sum over rows."""
+        """Return the smallest and the largest K_k(x, x) of each member, and the sum over rows."""
         family = self.families[f]
         parts = self.rows.run(
             lambda: self.rows.submit_all(
@@ -166,11 +166,11 @@ class DaskColumns(Columns):
         return self.centers_at(used), positions
 
     def centers_at(self, numbers: IntArray | slice) -> FloatArray:
-        """Return some centres; the client fetches them if they are rows."""
+        """Return these centres; the client fetches them if they are rows."""
         return self.rows[numbers] if self.given is None else self.given[numbers]
 
     def distinct_centers(self, numbers: IntArray) -> IntArray:
-        """Return for each of some centres the first of them that is the same point."""
+        """Return, for each of these centres, the first of them that is the same point."""
         if self.given is not None:
             return numbers
         points = self.centers_at(numbers) + 0.0  # -0.0 is the same number as 0.0
@@ -220,7 +220,7 @@ class DaskColumns(Columns):
             there[:] = False
         new = active[~there[active]]
         if len(new) == 0 and not self._sent:
-            new = np.arange(min(1, self.n_rows))  # no sample is active: send a row of weight 0
+            new = np.arange(min(1, self.n_rows))  # no sample is active: send a row with weight 0
         size = max(1, BLOCK_BYTES // (8 * self.rows.shape[1]))
         for first in range(0, len(new), size):
             numbers = new[first : first + size]
@@ -230,8 +230,8 @@ class DaskColumns(Columns):
     def distinct_rows(self) -> tuple[IntArray, IntArray]:
         """Return one row of each group of identical rows of one class, and the group of each row.
 
-        Groups have the order of a fit in one process, in which identical rows of one class are
-        merged. Rows with the same hash count as identical.
+        Groups are in the same order as in a single-process fit, which merges identical rows of one
+        class. Rows with the same hash count as identical.
         """
         parts = self.rows.run(lambda: self.rows.submit_all(hash_rows, lambda _: ()))
         hashes = np.concatenate(parts)
@@ -244,7 +244,7 @@ class DaskColumns(Columns):
         return order[new], groups
 
     def points(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return some rows, as rows and as centres; the client fetches them."""
+        """Return the requested rows, as rows and as centres; the client fetches them."""
         found = self.rows[rows]
         return found, found
 

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class DaskDesign(Design):
-    """A design matrix in blocks on workers, one for each chunk of rows.
+    """A design matrix in blocks on workers, one block per chunk of rows.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class DaskDesign(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+        """The numbers of rows and columns."""
         return self._rows.shape[0], self._n_columns
 
     def values(self, z: FloatArray) -> FloatArray:
@@ -66,7 +66,7 @@ class DaskDesign(Design):
         return np.asarray(np.sum(parts, axis=0))
 
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> DaskDesign:
-        """Return the design whose blocks of rows are ``function`` of those of this one."""
+        """Return a design in which ``function`` is applied to each block of rows."""
 
         def start() -> list[Future[FloatArray]]:
             client = self._rows.client
@@ -86,7 +86,7 @@ class DaskDesign(Design):
     def _run(
         self, task: Callable[..., Result], arguments: Callable[[int], Sequence[object]]
     ) -> list[Result]:
-        """Run a task on every block, again if workers die."""
+        """Run a task on every block, and repeat it if workers die."""
 
         def start() -> list[Future[Result]]:
             submit = self._rows.client.submit

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_array(X: Any) -> Array:
-    """Check a Dask array; return it in chunks of whole rows, of known lengths."""
+    """Check a Dask array; return it in chunks of whole rows, with known lengths."""
     if not hasattr(X, "chunks"):
         raise TypeError(
             f"X is a {type(X).__module__}.{type(X).__qualname__}, but fit needs Dask arrays; pass "
@@ -78,7 +78,7 @@ def collect(values: Any, X: Array, name: str) -> Any:
 
 
 def place_rows(client: Client, X: Array, weights: FloatArray) -> tuple[RemoteRows, IntArray]:
-    """Start loading the chunks; return the rows that have weight, and their indices in X."""
+    """Start loading the chunks; return the rows with non-zero weight, and their indices in X."""
     chunks, lengths, start = [], [], 0
     loaded = client.compute(list(X.to_delayed().ravel()))
     for chunk, length in zip(loaded, X.chunks[0], strict=True):
@@ -94,7 +94,7 @@ def place_rows(client: Client, X: Array, weights: FloatArray) -> tuple[RemoteRow
 def summarize(
     rows: RemoteRows, weights: FloatArray, numbers: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the rows of largest norm, and two rows with the mean and the variance of all rows."""
+    """Return rows of largest norm, and two rows whose mean and variance are those of all rows."""
     weights, _ = in_moderate_units(weights)
     parts = [weights[rows.part(c)] for c in range(rows.n_chunks)]
     summaries = rows.run(lambda: rows.submit_all(tasks.summarize, lambda c: (parts[c],)))

@@ -44,17 +44,17 @@ class Traffic:
 
 @dataclass
 class FetchedRows:
-    """Rows that the client has fetched, and the index of every row among them, or -1."""
+    """Rows that the client has fetched and, for every row, its index among them or -1."""
 
     places: IntArray
     rows: FloatArray
 
 
 class Future(Protocol[Result_co]):
-    """The result of a task, or data that were sent, on the cluster. This is Dask's own class."""
+    """The result of a task on the cluster, or data sent there. Dask has its own class for this."""
 
     def result(self) -> Result_co:
-        """Return the result, once it is there."""
+        """Wait for the result, and return it."""
 
 
 class RemoteRows:
@@ -76,7 +76,7 @@ class RemoteRows:
         self.shape = (int(self.starts[-1]), width)
         #: At its deadline, work stops with `OutOfTime`.
         self.budget = Budget()
-        #: Counts the data of this class only, not those of Dask itself.
+        #: Counts only the data that this class moves, not Dask's own traffic.
         self.traffic = Traffic()
         self._fetched = FetchedRows(np.full(self.shape[0], -1, np.intp), np.empty((0, width)))
 
@@ -101,7 +101,7 @@ class RemoteRows:
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def __getitem__(self, numbers: IntArray | slice) -> FloatArray:
-        """Return some rows, fetching those that the client does not have."""
+        """Return the requested rows, fetching those that the client does not have."""
         numbers = np.arange(self.shape[0])[numbers]
         known = self._fetched
         missing = np.unique(numbers[known.places[numbers] < 0])
@@ -138,7 +138,7 @@ class RemoteRows:
         return [self.submit(function, c, *arguments(c)) for c in range(self.n_chunks)]
 
     def send(self, value: Sent, *, to_all: bool = True) -> Sent | Future[Sent]:
-        """Send a value to the cluster as an argument of tasks; workers copy it when they need it.
+        """Send a value to the cluster as an argument for tasks; workers copy it when they need it.
 
         Small values are sent with the tasks themselves.
         """
@@ -150,7 +150,7 @@ class RemoteRows:
         return future
 
     def run(self, start: Callable[[], list[Future[Result]]]) -> list[Result]:
-        """Call ``start`` to submit tasks, again if workers die, and return the results."""
+        """Call ``start`` to submit tasks (again if workers die), and return the results."""
         from distributed import CancelledError, KilledWorker, wait
         from distributed.comm import CommClosedError
 
@@ -204,12 +204,12 @@ class OriginalRows:
     numbers: IntArray
 
     def __getitem__(self, wanted: IntArray) -> FloatArray:
-        """Return some rows."""
+        """Return the requested rows."""
         return self.rows[np.searchsorted(self.numbers, wanted)]
 
 
 def is_lost(future: object) -> bool:
-    """Whether data on the workers are no longer there."""
+    """Whether data on the workers have been lost."""
     return getattr(future, "status", "finished") in ("lost", "cancelled", "error")
 
 

@@ -41,7 +41,7 @@ class Summary:
     """What the client must know about a chunk before fitting.
 
     ``not_finite`` is the index of the first row with a NaN or infinite entry, or -1. ``farthest``
-    is the row of largest norm. ``sums`` holds the weighted sums of the features.
+    is the row with the largest norm. ``sums`` holds the weighted sums of the features.
     """
 
     not_finite: int
@@ -109,7 +109,7 @@ def design_products(block: FloatArray, v: FloatArray) -> FloatArray:
 def diagonal_range(
     rows: FloatArray, family: KernelFamily, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the smallest and the largest K_k(x, x) of a chunk, and their weighted sum."""
+    """Return the smallest and the largest K_k(x, x) in a chunk, and the weighted sum of all."""
     diagonal = family.diagonal(rows, rows)
     return diagonal.min(axis=1), diagonal.max(axis=1), diagonal @ weights
 

@@ -1,19 +1,19 @@
 """Conformal shifts: how far to move each quantile so that the right share of targets is below it.
 
-The quantiles of a fit adapt to its own rows. So they are fitted again, each time without one fold,
-and compared with the targets that were left out: e_i = t_i - q(x_i). A quantile tau above the
+Fitted quantiles adapt to their own training rows. So they are refitted without each fold in turn,
+and compared with the held-out targets: e_i = t_i - q(x_i). A quantile tau above the
 median is moved by the smallest shift s with
 
     #{i : e_i <= s} >= tau (n + 1),
 
-one below the median by the largest s with #{i : e_i < s} <= tau (n + 1), and the median stays
+one below the median by the largest s with #{i : e_i < s} <= tau (n + 1); the median is not moved
 (conformalised quantile regression, Romano, Patterson and Candès 2019, with held-out folds instead
 of held-out rows). With weights, counts are sums of weights, and n + 1 is their sum plus their mean.
 
 A shift may be negative for an upper quantile and positive for a lower one, which narrows intervals
 that are too wide. Quantiles could then cross, so they are kept in order and on their side of the
-median, or of the midpoint between the two quantiles next to it. This only widens an interval, so
-the interval contains at least as many targets as before.
+median, or of the midpoint between the two quantiles next to it. This can only widen an interval,
+so the interval contains at least as many targets as before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def learn_shifts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> FloatArr
     Parameters
     ----------
     estimator : VotedKernelRegressor
-        An unfitted copy is fitted without each fold.
+        For each fold, an unfitted copy is fitted on the other folds.
     X, y, sample_weight : training data, as for ``fit``
     """
     families = [family for _, family in clone_families(estimator.kernels)]
@@ -83,15 +83,15 @@ def shift_of(errors: FloatArray, w: FloatArray, tau: float) -> float:
     order = np.argsort(errors, kind="stable")
     sums = np.cumsum(w[order])
     due = tau * (sums[-1] + w.mean()) * (1.0 - 1e-12)
-    # With too few rows for a guarantee, the largest error is all there is.
+    # With too few rows for a guarantee, use the largest error.
     return float(errors[order[min(int(np.searchsorted(sums, due)), len(order) - 1)]])
 
 
 def shifted(values: FloatArray, shifts: FloatArray, quantiles: FloatArray) -> FloatArray:
-    """Return quantiles of shape (n_rows, n_quantiles), moved, in order."""
+    """Return the shifted quantiles, of shape (n_rows, n_quantiles), in order."""
     lower = int(np.count_nonzero(quantiles < MEDIAN))
     upper = int(np.count_nonzero(quantiles <= MEDIAN))
-    # The median itself or, without it, the quantiles on both sides of it.
+    # The median itself or, if it is not among the quantiles, those on both sides of it.
     beside = slice(lower, upper) if lower < upper else slice(max(0, lower - 1), lower + 1)
     middle = values[:, beside].mean(axis=1, keepdims=True)
     moved = np.array(values + shifts)

@@ -18,8 +18,8 @@ def tabulate_candidates(
 ) -> dict[str, Any]:
     """Return the table of scores in the form that `GridSearchCV` uses.
 
-    ``points`` holds the parameters of the candidates, alternative by alternative and, within each,
-    pair by pair of penalties. ``folds`` is also grouped by alternative.
+    ``points`` holds the parameters of the candidates, ordered by alternative and, within
+    each, by pair of penalties. ``folds`` is also grouped by alternative.
     """
 
     def collect(name: str) -> Any:
@@ -47,7 +47,7 @@ def tabulate_candidates(
 
 
 def best_candidate(results: dict[str, Any], n_splits: int, prefer: str) -> int:
-    """Return the index of the candidate with the best mean score, or of the sparsest near it."""
+    """Return the index of the candidate with the best mean score, or the sparsest close to it."""
     mean = results["mean_test_score"]
     best = np.nanmax(mean)
     allowed, order = best - SAME_SCORE, [np.zeros(len(mean))]

@@ -1,4 +1,4 @@
-"""From solutions to the attributes of a fitted classifier, and to warnings about the fit."""
+"""Turns solutions into the attributes of a fitted classifier, and issues warnings."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ TARGET_NUMBERS = ("target_scale_", "epsilon_")
 PER_PROBLEM = ("class_objectives_", "class_dual_bounds_", "class_dual_gaps_")
 PROBABILITY_SCALE = "probability_scale_"
 TOTALS = ("objective_", "dual_bound_", "dual_gap_")
-#: What the summary says about the training rows. Older files do not have these.
+#: Facts about the training rows for the summary. Older files do not have them.
 N_SAMPLES = "n_samples_fit_"
 TRAINING_ERROR = "training_error_"
-#: What the summary says about the search by which a model was chosen; only models from files have
-#: this, as they have no ``cv_results_``.
+#: Facts for the summary about the search that chose a model; only models from files have them,
+#: because such models have no ``cv_results_``.
 CROSS_VALIDATION = "cross_validation_"
 
-#: The parameters that can limit a fit, by the stop reason they cause.
+#: The parameters that can limit a fit, keyed by the stop reason they cause.
 LIMITS = {"time-limit": "time_limit", "max-iter": "max_iter", "memory-limit": "memory_limit"}
 
 
@@ -97,7 +97,7 @@ def describe_solutions(
 def describe_certified(
     training: Training, penalties: FloatArray, vote: Vote, certificates: tuple[FloatArray, ...]
 ) -> dict[str, Any]:
-    """Return the attributes of a vote, of its kernels, and of its certificates.
+    """Return the attributes that hold a vote, its kernels, and its certificates.
 
     ``certificates`` are the objectives, lower bounds and gaps of all problems.
     """
@@ -120,7 +120,7 @@ def describe_certified(
 def describe_reweighted(
     training: Training, terms: Sequence[HasTerms], intercepts: FloatArray
 ) -> dict[str, Any]:
-    """Return the attributes that change if other weights take the place of those of the l1 vote."""
+    """Return the attributes that change if other weights replace those of the l1 vote."""
     vote = published_vote(training, terms, intercepts)
     return {
         **attributes_of(vote),
@@ -130,7 +130,7 @@ def describe_reweighted(
 
 
 def published_vote(training: Training, terms: Sequence[HasTerms], intercepts: FloatArray) -> Vote:
-    """Return votes of terms in the form and the unit in which users see them."""
+    """Return the votes in the form and unit that users see."""
     vote = Vote.gather(terms, intercepts, training.columns, training.centers)
     return vote if training.numbers is None else training.numbers.in_units(vote)
 
@@ -197,11 +197,11 @@ def widths_of_terms(solution: Solution, first: int) -> FloatArray:
 def published_constants(
     problems: list[Problem], intercepts: FloatArray, empty: NDArray[np.bool_]
 ) -> FloatArray:
-    """Return the constants of votes; without terms, the constants predict the heaviest class.
+    """Return the constants of votes; for votes without terms, they predict the heaviest class.
 
-    ``empty`` says which votes have no terms. The last axis of ``intercepts`` and ``empty`` is that
-    of the one-vs-rest problems. If no intercept is fitted, an empty vote gets the difference of its
-    class weights. A fitted intercept is kept, because F includes it. It is usually
+    ``empty`` says which votes have no terms. The last axis of ``intercepts`` and ``empty`` runs
+    over the one-vs-rest problems. If no intercept is fitted, an empty vote gets the difference
+    of its class weights. A fitted intercept is kept, because F includes it. It is usually
     -1 in all empty votes, so the heaviest of their classes gets the next larger number to win the
     tie.
     """

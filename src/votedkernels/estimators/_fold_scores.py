@@ -33,7 +33,7 @@ FOLDS_OF_REFIT = 2
 class Schedule:
     """Divides the time of a search among its folds and the last fit.
 
-    Times are those of `time.time`, which is the same in all processes.
+    Times come from `time.time`, which is the same in all processes.
     """
 
     started: float
@@ -43,11 +43,11 @@ class Schedule:
 
     @property
     def end(self) -> float:
-        """When the whole search must be done."""
+        """The time by which the whole search must end."""
         return self.started + self.seconds
 
     def end_of_fold(self, number: int) -> float:
-        """Return when a fold that starts now must end, on the clock `time.perf_counter`."""
+        """Return the `time.perf_counter` time by which a fold that starts now must end."""
         n_rounds = -(-self.n_folds // self.n_workers)
         search = self.seconds * n_rounds / (n_rounds + FOLDS_OF_REFIT)
         left = self.started + search - time.time()

@@ -41,7 +41,7 @@ class GridStrategy:
     data : SearchData
     grid : complexity penalties and l1 penalties
     started : float
-        When fit was called, as given by `time.time`.
+        The time at which fit was called, from `time.time`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class GridStrategy:
         return folds
 
     def _watch(self, progress: FitProgress, number: int) -> GridWatch | None:
-        """Return a counter that shows the points of a fold; None if nothing is shown."""
+        """Return a counter for the solved points of a fold; None if nothing is shown."""
         if progress.display is None:
             return None
         n_classes = len(self.data.classes)
@@ -133,7 +133,7 @@ class GridStrategy:
     def choose(self, results: dict[str, Any]) -> int:
         """Return the index of the chosen candidate.
 
-        If there was no time to solve any candidate in all folds, this is the usual pair.
+        If no candidate was solved in all folds in time, this is the index of the usual pair.
         """
         if results["n_solved_splits"].max() < self.n_splits:
             return self._without_search(results)
@@ -161,7 +161,7 @@ class GridStrategy:
             len(np.unique(results[f"param_{name}"]))
             for name in ("complexity_penalty", "l1_penalty")
         )
-        # Each alternative has this pair; choose the one that was solved in the most folds.
+        # Each alternative has this pair; choose the alternative that solved it in the most folds.
         places = np.arange(len(results["params"])).reshape(-1, n_lambdas, n_betas)[:, *usual]
         index = int(places[results["n_solved_splits"][places].argmax()])
         params = results["params"][index]
@@ -178,7 +178,7 @@ class GridStrategy:
     def probabilities(self, folds: list[FoldResult], index: int) -> dict[str, float]:
         """Return the scale of a candidate's probabilities, from its votes on held-out rows.
 
-        If time ran out before there were such votes, it is missing.
+        If time ran out before there were such votes, the result is empty.
         """
         data = self.data
         alternative, *pair = np.unravel_index(index, (len(self.alternatives), *map(len, self.grid)))
@@ -201,7 +201,7 @@ class GridStrategy:
     def refit(
         self, chosen: VotedKernelClassifier, params: dict[str, Any], attempt: FitAttempt
     ) -> None:
-        """Fit the chosen candidate on all rows, and set its attributes on the search."""
+        """Fit the chosen candidate on all rows, and copy its attributes to the search."""
         data, schedule = self.data, self.schedule
         model = clone(chosen).set_params(
             complexity_penalty=params["complexity_penalty"],

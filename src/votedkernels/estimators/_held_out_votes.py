@@ -1,4 +1,4 @@
-"""``probability=True`` of a fit: votes on held-out rows, to which probabilities are fitted.
+"""Fits with ``probability=True``: votes on held-out rows, and probabilities fitted to them.
 
 The folds depend only on the content of the rows, and identical rows are in the same fold. So the
 probabilities do not depend on the order of the rows, and a weight has the same effect as repeated
@@ -24,9 +24,9 @@ from ..preparation.training import Training
 from ..preparation.validation import validate_rows, validate_weights
 from ._probabilities import fit_scale
 
-#: Number of folds, or fewer if a class has fewer distinct rows.
+#: Number of folds; there are fewer if a class has fewer distinct rows.
 FOLDS = 5
-#: Relative gap of the votes in folds, unless ``tol`` is larger.
+#: Relative gap of the votes in the folds, unless ``tol`` is larger.
 TOL = 1e-3
 
 
@@ -39,7 +39,7 @@ def scale_of_classifier(
     *,
     on_fold: Callable[[str], None] | None = None,
 ) -> float:
-    """Return the scale of the probabilities of a fitted classifier; report each fold in words."""
+    """Return the scale of a classifier's probabilities; pass each fold's name to ``on_fold``."""
     places, codes = training.places, training.codes
     if places is None:
         raise ValueError("probability=True does not work with Dask arrays; use probability=False.")
@@ -48,7 +48,7 @@ def scale_of_classifier(
     if sample_weight is not None:
         sample_weight = validate_weights(sample_weight, X, codes[places])
     labels = np.asarray(training.classes)[codes[places]]
-    # Rows of weight 0 have the place -1. They are in no fold.
+    # Rows of weight 0 have the place -1 and belong to no fold.
     distinct, first = np.unique(places, return_index=True)
     first = first[distinct >= 0]
     decisions = np.full((len(codes), training.n_problems), np.nan)
@@ -98,9 +98,9 @@ def model_of_fold(estimator: Any, training: Training, budget: Budget) -> Any:
 
 
 def assign_folds(codes: IntArray) -> IntArray:
-    """Return the fold of each distinct row. The rows of each class take turns.
+    """Return the fold of each distinct row. The rows of each class are dealt to the folds in turn.
 
-    The only row of a class is never held out; its fold is -1.
+    A row that is the only one of its class is never held out; its fold is -1.
     """
     counts = np.bincount(codes)
     n_folds = min(FOLDS, int(counts[counts > 1].min(initial=FOLDS)))

@@ -20,7 +20,7 @@ DIGITS = 3
 
 
 class ReadableAttributesMixin(BaseEstimator):
-    """An estimator with readable fitted attributes and its summary in notebooks."""
+    """An estimator that shows readable fitted attributes and its summary in notebooks."""
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._summary_html()

@@ -1,11 +1,11 @@
-"""A fit while it runs: reports progress and keeps the best solutions; if it fails, nothing changes.
+"""A running fit: reports progress, keeps the best solutions, and changes nothing if it fails.
 
 A fit reports its progress on standard error, in the log, and through scikit-learn's callbacks
 (1.9). The callback interface is experimental, so everything that touches it is in this module.
 Without it, a fit runs in the same way, and only ``verbose`` and the log report its progress.
 
-Each problem and each round writes one debug message to the logger ``votedkernels``. Programs find
-the values in the attribute ``progress`` of the log record.
+Each problem and each round writes one debug message to the logger ``votedkernels``. Programs can
+read the values from the attribute ``progress`` of the log record.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Progress:
 
 @contextmanager
 def showing_progress(estimator: Any, title: str | None = None) -> Iterator[ProgressDisplay | None]:
-    """Open the display of a fit, if ``verbose`` asks for one; yield None otherwise."""
+    """Open the progress display of a fit if ``verbose`` asks for one; yield None otherwise."""
     if not estimator.verbose:
         yield None
         return
@@ -102,7 +102,7 @@ def showing_progress(estimator: Any, title: str | None = None) -> Iterator[Progr
 
 
 class GridWatch:
-    """Shows how far a grid is solved. A copy in another process shows nothing."""
+    """Shows how much of a grid is solved. A copy in another process shows nothing."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class FitProgress:
     def begin_problem(
         self, name: str, attributes: Callable[[Round], dict[str, Any]]
     ) -> Callable[[Round], bool]:
-        """Open the task of one problem; return the function that its solver calls each round.
+        """Open the task of one problem; return the function that its solver calls in each round.
 
         ``attributes`` takes a round and returns the fitted attributes of a fit stopped there. The
         returned function returns True if a callback asks to stop.
@@ -245,7 +245,7 @@ class FitAttempt:
 
 
 def is_fitted(name: str) -> bool:
-    """Whether an attribute of this name is a fitted one, by scikit-learn's convention."""
+    """Whether an attribute with this name is a fitted one, by scikit-learn's convention."""
     return name.endswith("_") and not name.startswith("_")
 
 
@@ -371,7 +371,7 @@ def numbered(name: str, total: int) -> str:
 
 
 def describe_round(now: Progress, n_problems: int) -> str:
-    """Return a round in words."""
+    """Describe a round in words."""
     where = "" if n_problems == 1 else f"{numbered(now.task, n_problems)}, "
     return (
         f"{where}round {now.n_iter}: objective {now.objective:.6g}, at most "
@@ -380,7 +380,7 @@ def describe_round(now: Progress, n_problems: int) -> str:
 
 
 def describe_outcome(estimator: Any) -> str:
-    """Return what a fit has found, in one line."""
+    """Describe in one line what a fit has found."""
     parts = []
     if hasattr(estimator, "best_score_"):
         parts.append(f"best {score_name(estimator)} {estimator.best_score_:.4f}")
@@ -392,7 +392,7 @@ def describe_outcome(estimator: Any) -> str:
 
 
 def score_name(search: Any) -> str:
-    """Return what the score of a search is called."""
+    """Return the name of a search's score."""
     if search.scoring is None:
         return "accuracy" if is_classifier(search) else "negative mean absolute error"
     return search.scoring if isinstance(search.scoring, str) else "score"

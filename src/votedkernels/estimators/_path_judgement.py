@@ -1,8 +1,8 @@
-"""How the default search judges votes on rows, for classes and for numbers.
+"""How the default search judges votes on rows, in classification and in regression.
 
-For classes, the loss of a vote is its error plus the log-loss at its best scale: errors alone are
-few and noisy. For numbers, it is the absolute error, or the pinball loss of a quantile, in units of
-the targets' spread.
+In classification, the loss of a vote is its error plus the log-loss at its best scale, as errors
+alone are few and noisy. In regression, it is the absolute error, or the pinball loss of a quantile,
+in units of the targets' spread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
 
 LOGLOSS = 10.0
-#: The price of one centre per row: added to the loss for classes, a share of the loss for numbers.
+#: The price if all rows are centres: added to the loss of classes, a share of the loss of numbers.
 SIZE, SIZE_WITH_MANY_CLASSES, SIZE_OF_NUMBERS = 0.12, 0.3, 0.1
 SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
 
@@ -32,7 +32,7 @@ def losses_of(training: Training, decisions: FloatArray, codes: IntArray) -> Flo
 
 
 def with_price_of_size(training: Training, losses: FloatArray, share: float) -> FloatArray:
-    """Return mean losses with the price of centres, whose number is a ``share`` of the rows."""
+    """Return mean losses plus the price of the centres, which are a ``share`` of the rows."""
     if training.numbers is not None:
         return losses * (1.0 + SIZE_OF_NUMBERS * share)
     return losses + (SIZE_WITH_MANY_CLASSES if training.n_problems > 1 else SIZE) * share
@@ -47,10 +47,10 @@ def losses_of_margins(margins: FloatArray) -> FloatArray:
 
 
 def margins_of(decisions: FloatArray, codes: IntArray) -> FloatArray:
-    """Return the margin of each row: positive if it is classified correctly.
+    """Return the margin of each row: positive if the row is classified correctly.
 
     ``decisions`` has shape (..., n_rows, n_problems). With two classes, the margin is y f. With
-    more, it is half the lead of the right class over the best of the others.
+    more, it is half the lead of the right class over the best other class.
     """
     if decisions.shape[-1] == 1:
         return np.asarray(np.where(codes == 1, 1.0, -1.0) * decisions[..., 0])

@@ -43,7 +43,7 @@ def describe_committee(
 
 
 def mean_vote(members: Sequence[RelaxedVotes], n_centers: int) -> tuple[list[Terms], FloatArray]:
-    """Return the mean of votes, one per problem, over the union of their terms; and intercepts."""
+    """Return each problem's mean vote, over the union of the members' terms, and the intercepts."""
     intercepts = np.mean([member.intercepts for member in members], axis=0)
     terms = []
     for problem, constant in enumerate(intercepts):

@@ -1,9 +1,9 @@
 """The two stages of the default search on one sample: a training fold, or all rows.
 
 Stage one chooses centres. An l1 path over all kernels starts at the penalty where the first column
-gets a weight (`solvers.levels`) and goes to smaller ones. Once the vote starts to interpolate, the
-rows that a relaxed vote fits worst are added instead, which needs no LP; for numbers, the rows
-whose columns best fit the remaining error (`solvers.greedy`). Stage two fits new weights to the
+gets a weight (`solvers.levels`) and moves to smaller ones. Once the vote starts to interpolate, the
+rows that a relaxed vote fits worst are added instead, which needs no LP (in regression, the rows
+whose columns best fit the remaining error, `solvers.greedy`). Stage two fits new weights to the
 centres, with one kernel at a time (`solvers.relaxation`).
 """
 
@@ -30,7 +30,7 @@ from ._path_judgement import goodness_of
 
 #: How many rows to add, as a fraction of the number of centres so far.
 GROWTH = 0.5
-#: For numbers, at most this many rows and centres are compared to choose those that are added.
+#: In regression, at most this many rows and centres are compared to choose which to add.
 MOST_COMPARED = 2000
 #: Votes that are only compared are solved until a step changes P by less than this fraction.
 ROUGHLY = 1e-4
@@ -38,7 +38,7 @@ ROUGHLY = 1e-4
 FIRST_RHO = 1e-2
 
 
-#: In place of a kernel: the rules alone.
+#: Stands in place of a kernel: only the rules are used.
 RULES_ONLY = -1
 
 
@@ -56,9 +56,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class RelaxedVotes:
-    """Relaxed votes of all problems over the same terms.
+    """Relaxed votes for all problems, over the same terms.
 
-    ``centers`` are indices among the centres of all rows.
+    ``centers`` are indices into the centres of all rows.
     """
 
     kernels: IntArray
@@ -89,7 +89,7 @@ class PathSample:
         The data, with all rows.
     w : array
         Weight of each row of ``training``. Rows of weight 0 are left out, and their points are
-        centres only if a row with a weight has the same point.
+        centres only if a row with nonzero weight has the same point.
     tol : float
         Relative gap of the l1 votes.
     stack : bool
@@ -162,7 +162,7 @@ class PathSample:
         self.rules = np.array([kernels[is_rule], centers[is_rule]])
 
     def grow(self, setting: Setting) -> None:
-        """Turn the rows that the relaxed vote of a setting fits worst into centres."""
+        """Make centres of the rows that a setting's relaxed vote fits worst."""
         rhos = [FIRST_RHO, setting.rho] if setting.rho < FIRST_RHO else [setting.rho]
         votes = self.relax(setting.kernel, rhos)[-1]
         values = self.columns.take(votes.kernels, np.searchsorted(self.centers, votes.centers))
@@ -180,7 +180,7 @@ class PathSample:
         self.chosen = np.union1d(self.chosen, fresh[:n])
 
     def _best_columns(self, setting: Setting, decision: FloatArray, n: int) -> IntArray:
-        """Return the n centres whose columns best fit the remaining error of a vote on numbers."""
+        """Return the n centres whose columns best fit the remaining error in regression."""
         (hinges,) = self.training.relaxed_hinges(self.codes, self.w)
         slopes = slopes_of(hinges, decision) / self.w
         rows = evenly(np.arange(len(self.rows)), MOST_COMPARED)
@@ -189,14 +189,14 @@ class PathSample:
         values = self.columns.take(np.full(len(pool), setting.kernel), pool, rows)
         chosen = np.arange(len(self.chosen))
         best = pool[choose_columns(values, slopes[rows], self.w[rows], chosen, n)]
-        # The columns of a wide kernel may all be sums of the chosen columns.
+        # The columns of a wide kernel may all be combinations of the chosen columns.
         places = self.places_of_rows()
         worst = places[np.argsort(-np.abs(slopes), kind="stable")] if len(best) < n else best
         worst = worst[~np.isin(worst, np.append(self.chosen, best))]
         return np.append(best, list(dict.fromkeys(worst.tolist()))[: n - len(best)]).astype(np.intp)
 
     def places_of_rows(self) -> IntArray:
-        """Return the index of each row's centre; if some rows are not centres, all indices."""
+        """Return the index of each row's centre, or all indices if some rows are not centres."""
         center_of = self.training.center_of
         if center_of is None:
             return np.arange(len(self.centers))
@@ -228,7 +228,7 @@ class PathSample:
 
         The chosen rules are included for every kernel.
 
-        Without ``tol``, they are solved roughly and not certified.
+        Without ``tol``, the votes are solved roughly and not certified.
         """
         chosen = self.chosen[:0] if kernel == RULES_ONLY else self.chosen
         n_plain = len(chosen)

@@ -5,7 +5,7 @@ each kernel and each rho, and its decisions on the held-out rows are judged by t
 
     errors + LOGLOSS * log-loss of the vote at its best scale + SIZE * centres / rows
 
-(means over rows; smaller is better; `_path_judgement`). For numbers it is the mean absolute error
+(means over rows; smaller is better; `_path_judgement`). For numbers, it is the mean absolute error
 or the pinball loss. The last term prefers fewer centres if all else is equal. The search ends after
 a few levels without an improvement, before it reaches the most expensive levels.
 
@@ -35,12 +35,12 @@ RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
 RHOS_OF_NUMBERS = tuple(10.0**-exponent for exponent in (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.5))
 LEVELS_PER_DECADE = 2
 MOST_LEVELS = 12
-#: The l1 path ends when terms exceed this share of the rows, or the loss falls below this value.
+#: The l1 path ends when the terms exceed this share of the rows or the loss falls below this value.
 MOST_TERMS, MOST_TERMS_OF_NUMBERS = 0.15, 0.08
 LEAST_LOSS = 0.03
-#: Rows stop joining when the centres exceed this share of the rows, or reach this number. If some
-#: kernels are not positive definite, all rows may join: with similarities of strings, votes of
-#: nearly all rows are often the best.
+#: Rows stop joining when the centres exceed this share of the rows or reach this number. If some
+#: kernels are not positive definite, all rows may join: with string similarities, votes of
+#: nearly all rows are often best.
 MOST_CENTERS = 0.5
 CENTERS_AT_ALL = 1500
 #: After a search on some of the rows, the l1 path of all rows ends at this number of centres.
@@ -48,8 +48,8 @@ CENTERS_ON_PATH = 150
 #: How many of the best kernels are still fitted while rows join.
 KERNELS_WHILE_GROWING = 4
 #: With more than two classes, each class has its own problem, so fitting takes a long time. The
-#: path begins at this level and ends after this many. After its first level, only this many of the
-#: best kernels are fitted, and while rows join only this many.
+#: path begins at this level and ends after this many levels. After the first, only this many
+#: of the best kernels are fitted and, while rows join, only this many.
 FIRST_OF_MANY_CLASSES, LEVELS_OF_MANY_CLASSES = 3, 2
 KERNELS_OF_MANY_CLASSES, KERNELS_WHILE_MANY_GROW = 3, 2
 #: With a time limit, the path begins at this level: earlier ones have few centres and rarely win.
@@ -116,7 +116,7 @@ class PathSearch:
     training : Training
         The data, with all rows and with local columns.
     weights : array of shape (n_samples,)
-        Weight in the loss of each row passed to fit.
+        Weight in the loss, for each row passed to fit.
     row_weights : array of shape (n_samples,)
         Weight of each row passed to fit, whatever its class.
     folds : list of Fold
@@ -124,11 +124,11 @@ class PathSearch:
         Takes the votes on some rows, of shape (n_rows, n_problems), and the indices of these rows;
         returns a score, where larger is better.
     by_score : bool
-        Whether to choose by this score instead of the criterion above.
+        Whether to choose by this score instead of the criterion at the top of this module.
     max_iter : int or None
         Maximum number of rounds for each l1 vote.
     on_fold : callable or None
-        Called with the number of each fold before its votes of a level are fitted.
+        Called with the number of each fold before its votes at a level are fitted.
     of_folds : list of Training or None
         The data of each fold, if the kernels were learned from the training rows of the fold.
     """
@@ -179,7 +179,7 @@ class PathSearch:
         return np.bincount(places[train], weights[train], n_rows).astype(np.float64)
 
     def relearned(self, training: Training, fold: Fold, row_weights: FloatArray) -> Training:
-        """Return data whose kernels have learned from the training part of a fold only."""
+        """Return the data with kernels that are learned only from the training part of a fold."""
         if not training.columns.learn_from_rows:
             return training
         weights = self.weights_of(fold, row_weights)
@@ -256,7 +256,7 @@ class PathSearch:
         return FIRST_OF_MANY_CLASSES if self.many_classes else 0
 
     def _ends_path(self, number: int) -> bool:
-        """Whether the l1 path ends here: it starts to interpolate, or has enough levels."""
+        """Whether the l1 path ends here, because it starts to interpolate or has enough levels."""
         if self.many_classes and number >= FIRST_OF_MANY_CLASSES + LEVELS_OF_MANY_CLASSES:
             return True
         terms = np.mean([sample.n_terms / len(sample.rows) for sample in self.samples])
@@ -344,7 +344,7 @@ def refit(
 
     Penalties are multiplied by ``factor``, which corrects for a search on fewer rows. After such a
     search, the l1 path begins where the first member needs it and ends at `CENTERS_ON_PATH`; from
-    there on, rows join instead: with many rows, small penalties would take very long.
+    there on, rows join instead: with many rows, small penalties would take too long.
     """
     sample = PathSample(training, training.w, TOL)
     needed = [member.level for member in committee]
@@ -369,7 +369,7 @@ def refit(
 
 
 def path_end(levels: Sequence[Level], most_centers: float = math.inf) -> int:
-    """Return the last level of the l1 path with at most this many centres, or else the first."""
+    """Return the last level of the l1 path with at most this many centres, or the first."""
     on_path = [n for n, level in enumerate(levels) if level.grown_by is None]
     few = [n for n in on_path if levels[n].n_support.mean() <= most_centers]
     return max(few, default=0)

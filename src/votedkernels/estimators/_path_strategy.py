@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 #: The widths for ``kernels=None``, in units of 1 / (n_features * variance).
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-#: What a search reports about the features, and the two ways to treat them.
+#: The name under which a search reports how features are treated, and the two ways.
 FEATURES, SCALED, AS_GIVEN = "features", "scaled", "as given"
 #: Settings are compared on at most this many distinct rows; the model is fitted on all rows.
 SEARCH_ROWS = 2000
-#: Rules must improve the criterion by this share of it over an alternative without them: where none
-#: is right, there are still many to choose from, and some look right by chance.
+#: Compared with an alternative without rules, rules must improve the criterion by this share: even
+#: where no rule is right, there are many to choose from, and some look right by chance.
 MARGIN_OF_RULES = 0.05
 #: The part of a time limit that a plain vote may use if a search follows.
 INSURANCE_SHARE = 0.3
@@ -68,7 +68,7 @@ class Searched:
     def criterion(self) -> float:
         """The best criterion of any level, by which alternatives are compared."""
         best = min(float(level.criteria[0]) for level in self.levels)
-        # A score of the user's, with its sign reversed, may be negative.
+        # The user's own score, with its sign reversed, may be negative.
         return best + MARGIN_OF_RULES * abs(best) * bool(self.training.are_rules.any())
 
     def penalty_of(self, committee: list[Member]) -> float:
@@ -104,11 +104,11 @@ class PathStrategy:
                 for named, model in self.alternatives
                 for what in (SCALED, AS_GIVEN)
             ]
-        #: What is fitted if there is no level to choose from, and its fit.
+        #: The estimator to fit if there is no level to choose from; ``insurance`` is its fit.
         self.plain = clone(alternatives[0][1])
         if data.n_classes > 2:
-            # A time limit may leave some classes with weights that are too small next to the
-            # others'. Relaxation fits them again, which takes little time.
+            # A time limit may leave some classes with weights that are too small compared with
+            # those of others. Relaxation fits them again, which takes little time.
             self.plain.set_params(relaxation="auto")
         self.insurance: Any = None
         seconds = search.time_limit
@@ -280,9 +280,9 @@ class PathStrategy:
         return results | {name: np.array(values) for name, values in columns.items()}
 
     def n_kernels_tried(self) -> int:
-        """Return the number of kernels in all alternatives, as the bounds on the error count them.
+        """Return the number of kernels in all alternatives, as the error bounds count them.
 
-        Alternatives that there was no time for count too, since they could have been chosen.
+        Alternatives not searched for lack of time count too, since they could have been chosen.
         """
         counts = {f.named.get("kernels"): f.training.columns.n_kernels for f in self.found}
         asked = {named.get("kernels"): model.kernels for named, model in self.alternatives}
@@ -340,7 +340,7 @@ class PathStrategy:
         return described | penalty | found.probabilities(committee)
 
     def fit_plain(self) -> Any:
-        """Return a fitted estimator without a search, for use if the search completed no level."""
+        """Return an estimator fitted without a search, for use if the search completed no level."""
         search, data = self.search, self.data
         if not search.refit:
             raise FitLimitError(

@@ -27,7 +27,7 @@ def fit_scale(decisions: FloatArray, codes: IntArray, weights: FloatArray, m: fl
     """Return the scale with the largest likelihood, given held-out votes.
 
     As Platt proposed, a little weight is given to the wrong classes, as if one more row of each had
-    been seen. Otherwise, the scale would be infinite if all rows are classified correctly.
+    been seen. Otherwise, the scale would be infinite if all rows were classified correctly.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def fit_scale(decisions: FloatArray, codes: IntArray, weights: FloatArray, m: fl
 
 
 def votes_for_all(decisions: FloatArray, own: Any, classes: Any) -> FloatArray:
-    """Return votes for all classes, from a model that knows only its ``own``.
+    """Return votes for all classes, from a model that knows only its ``own`` classes.
 
-    A class that the model has not seen gets the vote -1, the margin of training.
+    A class that the model has not seen gets the vote -1, the margin that training demands.
     """
     if len(own) == len(classes):
         return decisions

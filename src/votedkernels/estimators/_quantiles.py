@@ -1,4 +1,4 @@
-"""``quantiles`` of a regressor: several quantiles fitted together, as sums of layers."""
+"""Regressors with ``quantiles``: several quantiles are fitted together, as sums of layers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def has_several(self: QuantilesMixin) -> bool:
 
 
 class QuantilesMixin(NumberVoteMixin):
-    """Predictions of several quantiles. Sums of layers cannot cross, not even by rounding."""
+    """Predictions of several quantiles. Sums of layers cannot cross, not even through rounding."""
 
     quantiles: Any
     conformal_shifts_: FloatArray
@@ -159,7 +159,7 @@ def training_error(training: Training, quantiles: FloatArray, layers: Sequence[T
 
 
 def _warn_of_gap(estimator: Any, reason: str, objective: float, gap: float, n_terms: int) -> None:
-    """Warn if the fit stopped before the optimum; raise if a limit ended it without a vote."""
+    """Warn if the fit stopped before the optimum; raise if a limit ended it before any vote."""
     if gap <= estimator.tol * objective:
         return
     if reason in LIMITS and n_terms == 0:

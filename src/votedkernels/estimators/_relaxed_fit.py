@@ -1,4 +1,4 @@
-"""``relaxation`` of a fit: the terms that the l1 vote chose get new weights."""
+"""Fits with ``relaxation``: the terms that the l1 vote chose get new weights."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ._fitted_attributes import (
     on_common_widths,
 )
 
-#: With ``relaxation="auto"``, rho is this divided by the number of rows. For SVC, that is C = 10.
+#: With ``relaxation="auto"``, rho is this divided by the number of rows, like C = 10 in SVC.
 ROWS_TIMES_RHO = 0.1
-#: For warm starts, rho falls to its value in steps of this factor.
+#: For warm starts, rho decreases to its final value in steps of this factor.
 STEP = 10.0
 LARGEST = 1e-1
 
@@ -33,7 +33,7 @@ def describe_relaxed(
     All problems are relaxed over the union of their terms, so that classes share them.
     """
     selected = describe_solutions(training, problems, solutions)
-    # As in one process, no deadline interrupts the second stage.
+    # No deadline interrupts the second stage, just as in a single process.
     training = training.within(training.columns.budget.until(math.inf))
     training, problems, solutions = on_common_widths(training, problems, solutions)
     kernels, centers, _ = union_of_terms(

@@ -1,7 +1,7 @@
 """Learns a factor for each feature, so that distances reflect the features that matter.
 
 A Gaussian kernel treats all features alike. If the target changes fast along a few of them and
-slowly along the others, it needs many more centres than necessary. So the features are scaled: a
+slowly along the others, a vote needs many more centres than necessary. So features are scaled: a
 vote f of one wide Gaussian is fitted, and feature j gets the scale sqrt(mean_i |df/dx_j (x_i)|).
 This is repeated with the scaled features. Scales are at least `LEAST` times the largest one: a
 feature that seems irrelevant to a rough vote is not dropped. (This follows A. Radhakrishnan et al.,
@@ -21,9 +21,9 @@ from ..solvers.greedy import choose_columns
 
 #: Votes are fitted to at most this many rows.
 MOST_ROWS = 1000
-#: Number of centres, and at most this share of the rows.
+#: Number of centres, which is at most this share of the rows.
 MOST_CENTERS, SHARE_OF_CENTERS = 100, 1 / 3
-#: The width, divided by the number of features, and the squared penalty of the vote.
+#: The width (it is divided by the number of features) and the squared penalty of the vote.
 GAMMA, RHO = 0.5, 1e-4
 REPETITIONS = 3
 LEAST = 0.05

@@ -54,7 +54,7 @@ class SearchData:
 
     @property
     def row_weights(self) -> FloatArray:
-        """The weight of each row that the user passed, or 1."""
+        """The weight that the user passed for each row, or 1."""
         if self.sample_weight is None:
             return np.ones(len(self.codes))
         return np.asarray(self.sample_weight)
@@ -77,7 +77,7 @@ class SearchData:
         return np.asarray(weights / weights.sum())
 
     def score(self, numbers: NumberTargets | None, decisions: FloatArray, rows: IntArray) -> float:
-        """Return the score of votes on some rows; ``numbers`` has the unit of regression."""
+        """Return the score of votes on some rows; ``numbers`` knows the unit of the targets."""
         params = {name: subset(value, rows, self.X) for name, value in self.score_params.items()}
         if numbers is not None:
             if self.scorer is None:
@@ -114,7 +114,7 @@ class KnownNumbers(RegressorMixin, BaseEstimator):
 
 
 def subset(value: Any, rows: IntArray, X: Any) -> Any:
-    """Return the entries for some rows, or the value itself if it does not have one per row."""
+    """Return some rows' entries, or the value itself if it does not have one entry per row."""
     if hasattr(value, "__len__") and len(value) == count_rows(X):
         return _safe_indexing(value, rows)
     return value

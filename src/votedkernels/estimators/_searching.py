@@ -49,7 +49,7 @@ SHARED_PARAMETERS = (
 class SearchMixin:
     """A search over kernels, complexities and settings."""
 
-    #: The class of a single fit, the scorer that is reported, and the parameters passed on.
+    #: The class for single fits, the scorer to report, and the parameters to pass on.
     _single: ClassVar[Any]
     _score_name: ClassVar[str]
     _shared_parameters: ClassVar[tuple[str, ...]]

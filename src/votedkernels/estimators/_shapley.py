@@ -1,10 +1,10 @@
 """Exact Shapley values of features, for kernels whose features combine in a simple way.
 
-The game: the features in a set S have their values from the explained row x, the others from a
+The game: the features in a set S take their values from the explained row x, the others from a
 background row b, and v(S) is the mean of f over all background rows. The Shapley value of a feature
-i is what it adds to v(S) on average, where S grows in random order. Equivalently (Owen), each other
-feature is in S with probability s, and the average is an integral over s from 0 to 1. It is a
-polynomial in s for these kernels, so Gauss-Legendre quadrature is exact:
+i is what it adds to v(S) on average, as S grows in random order. Equivalently (Owen), each other
+feature is in S with probability s, and the average is an integral over s from 0 to 1. For these
+kernels, the integrand is a polynomial in s, so Gauss-Legendre quadrature is exact:
 
     Gaussian    K = prod_j k_j:  (p_i - q_i) integral of prod_{j != i} (q_j + s (p_j - q_j)) ds
     Polynomial  K = (sum_j z_j + coef0)^k:  integral of E[(R + d_i)^k - R^k] ds
@@ -26,7 +26,7 @@ from ..kernels import ContinuousGaussian, Gaussian, Polynomial
 from ..kernels.base import FloatArray, IntArray, KernelFamily, is_sparse
 from ..problem import Vote
 
-#: About how many numbers an array holds at a time.
+#: The approximate number of values that an array holds at a time.
 NUMBERS_AT_ONCE = 2**15
 
 
@@ -82,7 +82,7 @@ def rows_at_once(rows: FloatArray, n_numbers: int) -> Iterator[FloatArray]:
         yield rows[start : start + step]
 
 
-#: From a row to what each feature adds to each kernel, summed over background rows, of shape
+#: Maps a row to what each feature adds to each kernel, summed over background rows; shape
 #: (n_features, n_terms).
 Gains = Callable[[FloatArray], FloatArray]
 
@@ -160,7 +160,7 @@ def power_gains(start: FloatArray, differences: FloatArray, degree: int) -> Floa
 
 
 def quadrature(degree: int) -> list[tuple[float, float]]:
-    """Return nodes and weights that integrate polynomials of a degree from 0 to 1 exactly."""
+    """Return nodes and weights that integrate polynomials of a given degree from 0 to 1 exactly."""
     nodes, weights = np.polynomial.legendre.leggauss(degree // 2 + 1)
     return [
         (float(0.5 * (node + 1)), float(0.5 * weight))
@@ -179,7 +179,7 @@ def bernoulli(s: float, n: int) -> list[float]:
     return result
 
 
-#: How to compute the gains for each family that has them in polynomial time.
+#: How to compute the gains of each family for which this takes polynomial time.
 GAMES: dict[type, Callable[..., Gains]] = {
     Gaussian: gaussian_gains,
     ContinuousGaussian: gaussian_gains,

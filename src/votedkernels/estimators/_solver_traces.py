@@ -54,7 +54,7 @@ def trace_solvers(
 
 
 def check_solvers(solvers: Sequence[str]) -> None:
-    """Raise for a list of solvers that cannot be compared."""
+    """Raise if the listed solvers cannot be compared."""
     known = ", ".join(map(repr, SOLVERS))
     if isinstance(solvers, str) or not solvers:
         raise ValueError(f"solvers must be a list of some of {known}, got {solvers!r}.")

@@ -1,4 +1,4 @@
-"""Prediction from the fitted attributes. It evaluates only terms that have a weight."""
+"""Prediction from the fitted attributes. Only terms that have a weight are evaluated."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FittedVoteMixin:
         return rules_of(self, self._fitted_vote())
 
     def _decide(self, X: Any) -> FloatArray:
-        """Return the vote on each row, or the votes of each class."""
+        """Return the vote on each row, or the votes for each class."""
         vote = self._fitted_vote()
         decision = vote.decide(validate_rows(self, X, vote.families, reset=False))
         return decision[:, 0] if decision.shape[1] == 1 else decision
@@ -68,8 +68,8 @@ class FittedVoteMixin:
             training rows
         background : rows like X, default=None
             If given, the explanation includes the Shapley value of each feature: what it adds to
-            the vote, compared with these rows. Only for Gaussian and polynomial kernels on dense
-            rows. The time grows with the number of background rows; 100 are often enough.
+            the vote, compared with these rows. This requires Gaussian or polynomial kernels and
+            dense rows. The time grows with the number of background rows; 100 are often enough.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class FittedVoteMixin:
 
 
 class NumberVoteMixin(FittedVoteMixin, RegressorMixin):
-    """Numbers from the fitted attributes of a vote."""
+    """Predicts numbers from the fitted attributes of a vote."""
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row.
@@ -133,7 +133,7 @@ class NumberVoteMixin(FittedVoteMixin, RegressorMixin):
 
 
 class VoteMixin(FittedVoteMixin, ClassifierMixin):
-    """Votes, classes and probabilities from the fitted attributes of a vote."""
+    """Computes votes, classes and probabilities from the fitted attributes of a vote."""
 
     classes_: Any
 
@@ -223,7 +223,7 @@ class VoteMixin(FittedVoteMixin, ClassifierMixin):
             A bound on the norm of any row, for polynomial kernels. None uses the largest norm in
             the sample, rounded up to a fixed grid, and the bound accounts for that choice.
         sample_weight : None
-            The theorems do not cover weights; unequal ones raise an error.
+            The theorems do not cover weights; unequal weights raise an error.
         method : str, default="theorem"
             ``"theorem"`` is the smaller of the bounds in the paper's Theorems 1 and 2, with their
             errors corrected; on small samples it is vacuous.

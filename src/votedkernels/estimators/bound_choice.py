@@ -1,7 +1,7 @@
-"""`choose_by_bound`: the penalty, and a scaler, chosen so that the error bound is a guarantee.
+"""`choose_by_bound`: chooses the penalty so that the bound on the error is a guarantee.
 
-The bound by sample compression holds for all penalties at once. So the one with the smallest bound
-can be chosen on the training rows themselves, without folds and without validation rows. The scaler
+The bound by sample compression holds for all penalties at once. The one with the smallest bound
+can thus be chosen on the training rows themselves, without folds or validation rows. The scaler
 and the scales of the kernels must not come from these rows. They are fitted on a tenth of the rows,
 which is fixed beforehand and used for nothing else.
 """
@@ -56,9 +56,9 @@ def choose_by_bound(
     """Choose the penalty with the smallest guaranteed bound on the error, on the training rows.
 
     Every tenth row is set aside to fit the scaler and the scales of the kernels. The votes are
-    fitted on the other rows, for one penalty after another, and the one with the smallest bound by
-    sample compression is chosen. Because the bound holds for all of them at once, the choice costs
-    nothing and needs no validation rows.
+    fitted on the other rows, for one penalty after another, and the penalty with the smallest
+    bound by sample compression is chosen. Because the bound holds for all penalties at once, the
+    choice costs nothing and needs no validation rows.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def check_arguments(estimator: Any, X: Any, delta: float, share: float) -> None:
 def prepare_on_rows_aside(
     estimator: VotedKernelClassifier, X: Any, scaler: Any, share: float
 ) -> tuple[VotedKernelClassifier, Any, IntArray]:
-    """Return the classifier with fixed kernels, the fitted scaler, and the rows they needed."""
+    """Return the classifier with fixed kernels, the fitted scaler, and the rows used for them."""
     if isinstance(scaler, str):
         if scaler != "standard":
             raise ValueError(f"scaler must be 'standard', a transformer or None, got {scaler!r}.")

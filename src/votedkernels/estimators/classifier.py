@@ -47,16 +47,16 @@ class VotedKernelClassifier(
     complexity_penalty : float or "auto", default="auto"
         Lambda, the penalty on kernel complexity. ``"auto"`` depends on the numbers of rows and
         columns: the cheapest kernel costs 0.003 sqrt(log(n_columns) / n_rows) times its largest
-        value.
+        value. With ``relaxation``, it costs a third of that.
     l1_penalty : float or "auto", default="auto"
         Beta, the penalty that all weights share. ``"auto"`` is 0, unless a kernel would then have
-        no penalty, as with ``complexity_penalty=0``. With that and one kernel, the model is the
+        no penalty, as with ``complexity_penalty=0``. Then, with one kernel, the model is the
         norm-1 SVM.
     l2_penalty : float, default=0.0
         Rho, the penalty on a squared norm in addition to the l1 norm. It needs
         ``solver="column-generation"`` or ``"coordinate-descent"``.
     l2_norm : {"auto", "rkhs", "weights"}, default="auto"
-        Which squared norm. ``"rkhs"`` adds ``rho/2 sum_k a_k^T K_k a_k`` to F, as in a support
+        The squared norm. ``"rkhs"`` adds ``rho/2 sum_k a_k^T K_k a_k`` to F, as in a support
         vector machine (the hybrid norm). It requires positive definite kernels and training rows
         as centres. Matrices and functions that are declared positive definite are checked: up to
         2,000 rows before the fit, and all columns in use during it. A negative eigenvalue raises
@@ -84,7 +84,7 @@ class VotedKernelClassifier(
     fit_intercept : bool, default=False
         Whether to add an unpenalised constant b to f.
     class_weight : dict or "balanced", default=None
-        Factor of each class in the loss.
+        Factor for each class in the loss.
     probability : bool, default=False
         Whether to fit probabilities, for `predict_proba`. If so, five more fits, each on four
         fifths of the rows, provide votes on held-out rows, to which the probabilities are fitted.
@@ -160,7 +160,7 @@ class VotedKernelClassifier(
     n_samples_fit_ : int
         Number of rows passed to fit.
     training_error_ : float
-        Share of the training rows, by weight, that the model puts into the wrong class.
+        Share of the training rows, by weight, that the model assigns to the wrong class.
     n_features_in_ : int
         Number of features. Not set for lists of objects.
     table_ : TableCoding

@@ -53,9 +53,9 @@ class VotedKernelClassifierCV(
     Parameters
     ----------
     kernels : as for `VotedKernelClassifier`, default=None
-        None means Gaussians of seven widths or, with a grid, the default of
-        `VotedKernelClassifier`. A dict of named alternatives is searched over. ``"table"`` has two:
-        its kernels with and without rules. Rules must improve the criterion by 5 per cent.
+        None means Gaussians of seven widths or, with a grid, the `VotedKernelClassifier` default.
+        A dict lists named alternatives to search over. ``"table"`` has two alternatives: its
+        kernels with and without rules. Rules must improve the criterion by 5 per cent.
     complexity_penalties, l1_penalties : array-like, default=None
         A grid of penalties. If only one is set, the other is 1, 0.1, ..., 1e-6. If both are None,
         the search has two stages.
@@ -78,8 +78,8 @@ class VotedKernelClassifierCV(
     refit : bool, default=True
         Whether to fit the chosen model on all rows. If False, the search cannot predict.
     complexity : as for `VotedKernelClassifier`, default="auto"
-        Without a grid, ``"auto"`` is ``StableRank(power=2)``. A dict of named alternatives is
-        searched over, such as ``{radius: Local(radius) for radius in (0.01, 0.1, 1.0)}``.
+        Without a grid, ``"auto"`` is ``StableRank(power=2)``. A dict lists named alternatives to
+        search over, such as ``{radius: Local(radius) for radius in (0.01, 0.1, 1.0)}``.
     centers, fit_intercept, class_weight, tol, max_iter, memory_limit, random_state
         As for `VotedKernelClassifier`. Relaxed votes always have an intercept.
     time_limit : float, default=None
@@ -266,8 +266,8 @@ class VotedKernelClassifierCV(
         return {**params, "sample_weight": weighted_classes(weights, factors, codes)}
 
     def _offers_probabilities(self) -> bool:
-        # Before the fit, scikit-learn's check of probabilities passes tables to every estimator
-        # that offers them, even if X must be a kernel matrix.
+        # Before the fit, scikit-learn's check of probabilities passes tables to every
+        # estimator that offers probabilities, even if X must be a kernel matrix.
         is_fitted = hasattr(self, "cv_results_")
         return is_fitted or not self.__sklearn_tags__().input_tags.pairwise
 

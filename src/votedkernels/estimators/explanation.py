@@ -19,7 +19,7 @@ Line = tuple[str, str, float]
 
 @dataclass(frozen=True)
 class Explanation:
-    """The terms of f(x) = sum_t contributions_t + intercept, for each of some rows.
+    """The terms of f(x) = sum_t contributions_t + intercept, for each explained row.
 
     `VotedKernelClassifier.explain` returns it. Printing it shows the table of the first row.
 
@@ -36,7 +36,7 @@ class Explanation:
         The kernel of each term, or the text of a rule.
     classes : array of shape (n_classes,), or None for regression
     shapley_values : array of shape (n_rows, n_problems, n_features), or None
-        What each feature adds to the vote, compared with background rows; None if there were none.
+        What each feature adds to the vote, compared with background rows; None without such rows.
     baseline : array of shape (n_problems,), or None
         The mean vote on the background rows. Together with the Shapley values of a row, it sums to
         the vote on that row.
@@ -61,7 +61,7 @@ class Explanation:
 
     @property
     def examples(self) -> IntArray:
-        """The training rows that vote, each once."""
+        """The training rows that vote, each listed once."""
         return np.unique(self.support[self.support >= 0])
 
     def by_example(self) -> FloatArray:
@@ -99,7 +99,7 @@ class Explanation:
         n : int, default=10
             How many to return; None returns all.
         label : a class, default=None
-            The class whose vote is explained; None is the class that was predicted.
+            The class whose vote is explained; None means the predicted class.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class Ballot:
         The training row, as in ``support_``; -1 for a rule.
     kernel : str
     contribution : float
-        What it adds to the vote for the class; negative if it votes against it.
+        What it adds to the vote for the class; negative if it votes against that class.
     """
 
     example: int

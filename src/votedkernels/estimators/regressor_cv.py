@@ -32,8 +32,8 @@ class VotedKernelRegressorCV(
     Parameters
     ----------
     kernels : as for `VotedKernelRegressor`, default=None
-        None means Gaussians of seven widths. A dict of named alternatives is searched over.
-        ``"table"`` has two: its kernels with and without rules.
+        None means Gaussians of seven widths. A dict lists named alternatives to search over.
+        ``"table"`` has two alternatives: its kernels with and without rules.
     loss : {"absolute", "epsilon-insensitive", "quantile"}, default="absolute"
         Settings are compared by the mean absolute error or, for quantiles, by the pinball loss.
         Epsilon affects only the choice of the rows that vote.
@@ -56,7 +56,7 @@ class VotedKernelRegressorCV(
         fold and, for the model, from all rows; they are ``kernels_[0].feature_scales``. Not used
         for sparse rows, or with a single feature.
     complexity : as for `VotedKernelRegressor`, default="auto"
-        ``"auto"`` is ``StableRank(power=2)``. A dict of named alternatives is searched over.
+        ``"auto"`` is ``StableRank(power=2)``. A dict lists named alternatives to search over.
     centers, fit_intercept, tol, max_iter, memory_limit, random_state
         As for `VotedKernelRegressor`. Relaxed votes always have an intercept.
     time_limit : float, default=None

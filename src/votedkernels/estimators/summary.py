@@ -93,7 +93,7 @@ def summarise(model: Any, X: Any = None, y: Any = None) -> ModelSummary:
 
 
 def describe_errors(model: Any, X: Any, y: Any) -> dict[str, str]:
-    """Return the error on the training rows, and on rows given by the user."""
+    """Return the error on the training rows, and on rows that the user passed."""
     errors = {}
     if hasattr(model, TRAINING_ERROR):
         measure = ""
@@ -130,7 +130,7 @@ def list_classes(classes: Any) -> str:
 
 
 def how_chosen(model: Any) -> str:
-    """Return where the penalties come from."""
+    """Return a phrase that says where the penalties come from."""
     if hasattr(model, "cv_results_"):
         return "chosen by cross-validation" if model.best_params_ else "default; no time to search"
     from_search = hasattr(model, PROBABILITY_SCALE) and not getattr(model, "probability", False)

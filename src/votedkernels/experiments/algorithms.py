@@ -159,7 +159,7 @@ def run_l2_svm(split: Split, family: str) -> Outcomes:
 
     The kernel matrix is computed once for all C. If no multiplier is at its bound C, larger values
     of C have the same solution and are not solved. If the iterations are capped and two values of C
-    yield the same multipliers to the last bit, the bound plays no part in them, and larger values,
+    yield the same multipliers to the last bit, the bound has no effect on them, and larger values,
     which would repeat them, are not solved either.
     """
     out = Outcomes()

@@ -102,7 +102,7 @@ class _Results:
 
 
 def lower_than_both(errors: Figures, votes: Iterable[str], margin: float = 0.0) -> list[str]:
-    """Return the data sets on which a vote's mean error is below both SVMs', by this share."""
+    """Return the data sets on which a vote's mean error is below both SVMs' by this share."""
     votes = list(votes)
     found = []
     for dataset, row in errors.items():

@@ -1,4 +1,4 @@
-"""Compare two algorithms on one data set: test the difference of errors and put it in words."""
+"""Compare two algorithms on one data set: test the difference in errors and put it into words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .statistics import TTest, corrected_t_test
 
 @dataclass(frozen=True)
 class Comparison:
-    """The test errors of two algorithms on the runs of a data set that both have."""
+    """The test errors of two algorithms on the runs that both have for a data set."""
 
     dataset: str
     first: str

@@ -121,7 +121,7 @@ def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def name_of(algorithm: str) -> str:
-    """Return an algorithm's name in the paper, or its usual name, or the name as it is."""
+    """Return an algorithm's name in the paper, or its usual name, or the name itself."""
     return {**PEER_NAMES, **NAMES}.get(algorithm, algorithm)
 
 

@@ -31,7 +31,7 @@ EXPECTED = {
     "polynomial": TABLE_ALGORITHMS,
     "gaussian": ("l2-svm", "l1-svm", "vkr-trace"),
 }
-#: Those of them that the paper proposes.
+#: Those that the paper proposes.
 VOTES = {
     "polynomial": ("vkr-dimension", "vkr-trace"),
     "gaussian": ("vkr-trace",),

@@ -45,7 +45,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Split:
-    """Rows for training, validation and testing, scaled by the training rows."""
+    """Rows for training, validation and testing, with the scaling of the training rows."""
 
     X_train: FloatArray
     y_train: IntArray

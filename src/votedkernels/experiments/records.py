@@ -1,6 +1,6 @@
 """Results on disk: one line of JSON per finished unit, appended and never changed.
 
-Each line is flushed to the disk before the next one is written. A run that is killed therefore
+Each line is flushed to disk before the next one is written. A run that is killed therefore
 leaves complete lines and at most one torn line at the end, which the next run removes. The first
 line holds the version of the format and what was run. A lock keeps other processes from writing.
 """
@@ -95,7 +95,7 @@ class RecordFile:
         os.close(self._file)
 
     def append(self, record: Record) -> None:
-        """Write a record to the disk; a key that is already in the file is an error."""
+        """Write a record to disk; raise if its key is already in the file."""
         if record["key"] in self.keys:
             raise RecordError(f"{self.path}: {record['key']} is already in the file.")
         self._write(record)

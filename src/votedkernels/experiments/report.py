@@ -32,7 +32,7 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings on a claim for one kind of kernel and scaling, by both selection rules."""
+    """The findings on a claim for one kind of kernel and scaling, under both selection rules."""
 
     where: str
     family: str

@@ -1,7 +1,7 @@
 """Run units of work in parallel processes, and record each when it ends.
 
-The results of a unit depend only on its name (data set, partition, run, algorithm). Except for the
-seconds, the records therefore do not depend on the order, on the number of processes, or on
+The results of a unit depend only on its name (data set, partition, run, algorithm). Apart
+from the seconds, records therefore do not depend on the order, the number of processes, or
 interruptions.
 """
 

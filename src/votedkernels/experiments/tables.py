@@ -242,7 +242,7 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
 def tabulate_peers_in_short(
     records: Sequence[Record], group: Group, per_run: Group
 ) -> Table | None:
-    """Return means over the data sets on which all have results; None if there are none."""
+    """Return means over the data sets for which all have results; None if there are none."""
     whole = [d for d in group.datasets if all(group.error(d, a) for a in group.algorithms)]
     if not whole:
         return None

@@ -12,11 +12,11 @@ errors there are binomial; the rest is a union bound, as sum_s P(s) = 1, and sum
 1 by Kraft's inequality (Littlestone and Warmuth 1986; Floyd and Warmuth 1995; Langford 2005).
 
 Without rows (s = 0), the vote is a constant, and its message is the sign: 1 bit. Any other message
-has, in this order:
+contains, in this order:
 
 - the number b of bits for each size, 0 to 7: 3 bits;
 - whether there is an intercept: 1 bit; if so, its sign and its size: 1 + b bits;
-- the number n of terms, by e = n - s: log2 (e + 1)(e + 2) bits, and how they are divided among the
+- the number n of terms, as e = n - s: log2 (e + 1)(e + 2) bits, and how they are divided among the
   rows: log2 C(n - 1, s - 1) bits;
 - the kernel of each term, out of p, by the adaptive code below;
 - whether the sign of each term is the label of its row, by the adaptive code for two symbols;
@@ -38,7 +38,7 @@ from scipy.special import gammaln
 
 from ..kernels.base import FloatArray, IntArray
 
-#: The numbers of bits for a size that a message can name, and what it costs to name one.
+#: The numbers of bits per size that a message can choose, and the bits that state the choice.
 BITS = range(8)
 BITS_TO_NAME_BITS = 3.0
 LOG_2 = math.log(2)
@@ -54,7 +54,7 @@ class RoundedVote:
 
 
 def round_weights(weights: FloatArray, intercept: float, n_bits: int) -> RoundedVote:
-    """Return the weights and the intercept, rounded to 2^n_bits sizes; small ones become 0."""
+    """Return the weights and the intercept, rounded to 2^n_bits sizes; small weights become 0."""
     largest = max(float(np.abs(weights).max(initial=0.0)), abs(intercept))
     if largest == 0.0:
         return RoundedVote(n_bits, np.zeros_like(weights), 0.0)
@@ -65,7 +65,7 @@ def round_weights(weights: FloatArray, intercept: float, n_bits: int) -> Rounded
 def message_bits(
     vote: RoundedVote, rows: IntArray, kernels: IntArray, labels: FloatArray, n_kernels: int
 ) -> float:
-    """Return the length of the message of a rounded vote.
+    """Return the length of the message for a rounded vote.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def message_bits(
 
 
 def adaptive_bits(counts: IntArray, n_symbols: int) -> float:
-    """Return the bits that the adaptive code needs for any sequence with these counts of symbols.
+    """Return the bits that the adaptive code needs for any sequence with these symbol counts.
 
     The product of (c + 1/p) / (i + 1) over a sequence does not depend on the order of its symbols.
     Over all sequences of the same length, these products sum to 1.

@@ -1,4 +1,4 @@
-"""The guarantee of a fitted model: its terms as a mixture to which the theorems apply."""
+"""The guarantee for a fitted model, whose terms form a mixture to which the theorems apply."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .theorems import (
     smallest_bound,
 )
 
-#: How an error can be bounded.
+#: The methods that bound an error.
 METHODS = ("theorem", "compression", "test", "best")
 
 
@@ -52,7 +52,7 @@ class VotingModel(Protocol):
     fit_intercept: bool
 
     def decision_function(self, X: object) -> FloatArray:
-        """Return the vote f(x) at rows in the same form as at fit."""
+        """Return the vote f(x) at rows in the same form as in ``fit``."""
 
 
 def generalization_bound(
@@ -108,7 +108,7 @@ def generalization_bound(
     try:
         by_theorem = bound_by_theorem(model, X, y, delta=part, radius=radius)
     except ValueError:
-        if radius is not None:  # it may be wrong, which the user must know
+        if radius is not None:  # it may be wrong, so tell the user
             raise
         # The theorems do not apply to this model.
         return replace(compressed, delta=delta)
@@ -117,7 +117,7 @@ def generalization_bound(
 
 
 def _data_dependent(model: VotingModel) -> list[str]:
-    """Return why the kernels are not fixed beforehand."""
+    """Return the reasons why the kernels are not fixed beforehand."""
     return [
         f"{type(family).__name__}({name}) is computed from the training sample; set a number"
         for family in model.kernels_
@@ -128,7 +128,7 @@ def _data_dependent(model: VotingModel) -> list[str]:
 def bound_by_theorem(
     model: VotingModel, X: object, y: ArrayLike, *, delta: float, radius: float | None
 ) -> GeneralizationBound:
-    """Return the smaller of the bounds of Theorems 1 and 2."""
+    """Return the smaller of the bounds from Theorems 1 and 2."""
     decision = model.decision_function(X)
     signs = signs_of(model.classes_, y, len(decision))
     if model.term_weights_.shape[1] == 0:
@@ -168,7 +168,7 @@ def bound_by_theorem(
         reasons=reasons,
         assumed=assumed,
     )
-    # The share of delta that the radius used is in the terms; the bound holds for all of delta.
+    # The terms include the share of delta that the radius used; the bound holds for all of delta.
     return replace(bound, delta=delta)
 
 
@@ -257,7 +257,7 @@ def _families(
 def _complexity(model: VotingModel, family: KernelFamily, m: int) -> float | FloatArray:
     if family.is_positive_definite:
         return 1 / math.sqrt(m)
-    if isinstance(family, CodedFamily):  # the growth function holds for every sample
+    if isinstance(family, CodedFamily):  # the growth function applies to every sample
         return np.sqrt(2 * family.log_growth(m) / m)
     if model.centers is None or np.ndim(model.centers) == 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Bounds that need no complexity: from sample compression, and from unseen rows."""
+"""Bounds that need no complexities: from sample compression and from unseen rows."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def bound_by_compression(
 ) -> tuple[GeneralizationBound, RoundedVote]:
     """Return the smallest compression bound over the numbers of bits, and the rounded vote.
 
-    ``vote`` is the vote of one two-class problem, ``X`` and ``signs`` the rows of its fit and their
-    labels.
+    ``vote`` is the vote of one two-class problem, ``X`` and ``signs`` are its training rows and
+    their labels.
     """
     if (vote.places < 0).any():
         raise ValueError(
@@ -113,14 +113,14 @@ def with_weights(model: VotingModel, vote: RoundedVote) -> VotingModel:
         minlength=len(model.kernel_names_),
     ).astype(np.float64)
     for name in ("training_error_", "relaxed_objective_", "relaxed_dual_gap_"):
-        vars(rounded).pop(name, None)  # those of the vote before rounding
+        vars(rounded).pop(name, None)  # they describe the vote before rounding
     rounded.objective_, rounded.dual_gap_ = math.nan, math.inf
     rounded.class_objectives_, rounded.class_dual_gaps_ = np.array([math.nan]), np.array([math.inf])
     return rounded
 
 
 def check_rows_of_fit(model: VotingModel, X: Rows) -> None:
-    """Raise unless the support vectors are at the places in X where the fit found them."""
+    """Raise unless the support vectors are at the positions in X where the fit found them."""
     if model.centers is not None and np.ndim(model.centers) > 0:
         raise ValueError(
             "method='compression' needs centres that are training rows; this model has its own."
@@ -176,7 +176,7 @@ def bound_by_test(
 
 
 def contains_support_vector(model: VotingModel, X: Rows) -> bool:
-    """Whether X holds a support vector, so that it cannot be unseen."""
+    """Whether X holds a support vector, so that not all of its rows are unseen."""
     if are_precomputed(model.kernels_) or len(model.support_) == 0:
         return False
     known = {_key(row) for row in _each(model.support_vectors_)}

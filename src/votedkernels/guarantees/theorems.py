@@ -16,7 +16,7 @@ fixed grids over which delta is split, with half of it for each theorem.
 
 A fitted vote f = sum_t a_t K_t + b becomes such a mixture when it is divided by
 A = sum_t |a_t| sup|K_t| + |b|. A positive definite kernel has R_m(H / sup|K|) <= 1/sqrt(m) for
-every distribution; a kernel with n centres that do not depend on the sample has at most
+every distribution; for a kernel with n centres that do not depend on the sample, it is at most
 sqrt(2 log(2n) / m), by Massart's lemma. Complexities measured on the sample are not used.
 """
 
@@ -33,12 +33,12 @@ from scipy.special import betaln
 
 from ..kernels.base import FloatArray, IntArray
 
-#: Fixed before any data is seen: margins relative to the largest possible, and factors K.
+#: Fixed before any data is seen: margins relative to the largest possible margin, and factors K.
 MARGINS = tuple(2.0 ** (-j / 2) for j in range(21))
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0)
 #: Radii are rounded up to powers of this number, and delta is split over the powers.
 RADIUS_STEP = 1.1
-#: The share of delta that the theorems have for n <= 22, where they exceed 1.
+#: The share of delta that the theorems reserve for n <= 22, where they exceed 1.
 LEFT_BY_THEOREMS = 22 / 23
 
 
@@ -62,7 +62,7 @@ class GeneralizationBound:
     is_guarantee : bool
         Whether all assumptions of the theorem are met; otherwise the number is heuristic.
     reasons : tuple of str
-        Why it is heuristic; empty for a guarantee.
+        Why the number is heuristic; empty for a guarantee.
     assumed : dict of str to object
         What the user declared without proof: the radius, bounds on kernels.
     as_printed : dict of str to float
@@ -210,7 +210,7 @@ def smallest_bound(
     Parameters
     ----------
     margins : array of shape (m,)
-        y f(x) / A of each sample.
+        y f(x) / A for each sample.
     complexity : float
         sum_t alpha_t R_m(H_kt).
     p : int

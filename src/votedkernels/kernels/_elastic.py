@@ -1,6 +1,6 @@
-"""Elastic distances between time series, by dynamic programming, compiled by numba.
+"""Elastic distances between time series, by dynamic programming, compiled with numba.
 
-A series x is an array of shape (n_times, n_channels). All distances are the cost of the cheapest
+A series x is an array of shape (n_times, n_channels). Each distance is the cost of the cheapest
 path through a table with a cell for each pair (i, j) of times. A step to (i, j) from
 
     (i-1, j-1)  matches x_i with y_j,
@@ -179,10 +179,10 @@ def fill_distances(
     gap: float,
     out: FloatArray,
 ) -> None:
-    """Compute the distances of all pairs of series, for each window.
+    """Compute the distances between all pairs of series, for each window.
 
     The series are joined along time: series i is ``X[X_starts[i]:X_starts[i + 1]]``. A window is a
-    fraction of the length. Series of unequal lengths need at least one more step.
+    fraction of the length. Series of unequal lengths are allowed at least one more step.
     """
     for i in range(len(X_starts) - 1):
         x = X[X_starts[i] : X_starts[i + 1]]

@@ -1,4 +1,4 @@
-"""Fused pricing loops, compiled by numba. Imported only for large problems.
+"""Fused pricing loops, compiled with numba. Imported only for large problems.
 
 Each function adds sum_i v_i K_k(x_i, c_j) to out[k, j] for all members k at once, and reads the
 base B(c_j, x_i), with one row per centre, only once. Results equal those of the families' NumPy
@@ -29,7 +29,7 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 
 def compiled(function: Function) -> Function:
-    """Compile, with a cache on disk if there is a directory for it."""
+    """Compile a function, with a cache on disk if there is a directory for it."""
     options: dict[str, Any] = {"nogil": True, "fastmath": _FAST}
     try:
         return cast(Function, njit(cache=True, **options)(function))
@@ -146,7 +146,7 @@ def _exp(x: float) -> float:
     exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2)/2. This range reduction, with
     log 2 in two parts, is that of Cody and Waite (Software Manual for the Elementary Functions,
     1980). Adding 1.5 * 2^52 rounds to an integer; the low bits of the sum are n, and they are added
-    to the exponent bits of exp(r). r has only one rounding error in its last place, with and
+    to the exponent bits of exp(r). r has only one rounding error in its last place, with or
     without fused multiply-add. exp(r) is the Taylor polynomial of degree 17, whose terms beyond
     r^11 are replaced one by one by polynomials of lower degree (Chebyshev). Its error is at most
     1.6e-17.
@@ -201,10 +201,10 @@ def price_thresholds(
     first: NDArray[np.bool_],
     out: FloatArray,
 ) -> None:
-    """Write the sum of v over codes above that of each centre, minus all others, into ``out``.
+    """Write to ``out`` the sum of v over codes above that of each centre, minus all others.
 
-    ``codes`` are sorted. ``places`` has an entry per code, which becomes the number of ``codes`` up
-    to it: small integers stay in cache when centres read them in any order. Where ``first`` is
+    ``codes`` are sorted. ``places`` has one entry per code, which is set to the number of ``codes``
+    up to it. Small integers stay in cache when centres read them in any order. Where ``first`` is
     False, the result is 0.
     """
     total = 0.0

@@ -29,8 +29,8 @@ IntArray = NDArray[np.intp]
 SparseMatrix: TypeAlias = sparse.csr_matrix | sparse.csr_array
 #: Rows of numbers.
 Table: TypeAlias = FloatArray | SparseMatrix
-#: Rows or centres of any kind. The first axis of an array counts them. The centres of a precomputed
-#: kernel are column numbers.
+#: Rows or centres of any kind. An array holds them along its first axis. The centres of a
+#: precomputed kernel are column numbers.
 Rows: TypeAlias = NDArray[np.generic] | SparseMatrix | list[object] | list[str]
 #: Which rows to take.
 RowNumbers: TypeAlias = IntArray | slice | list[int]
@@ -42,11 +42,11 @@ class RowsElsewhere(Protocol):
     """Rows that are fetched when they are needed, such as those on a cluster."""
 
     def __getitem__(self, wanted: IntArray, /) -> FloatArray:
-        """Return some rows."""
+        """Return the requested rows."""
 
 
 class HasShape(Protocol):
-    """Anything with a number of rows as the first entry of its shape."""
+    """Anything whose shape begins with the number of rows."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,7 +64,7 @@ FEW_FEATURES = 64
 
 
 def is_sparse(X: object) -> TypeGuard[SparseMatrix]:
-    """Whether rows are a sparse matrix."""
+    """Whether X is a sparse matrix."""
     return bool(sparse.issparse(X))
 
 
@@ -94,7 +94,7 @@ def count_rows(X: Sized | HasShape) -> int:
 
 
 def in_moderate_units(sample_weight: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights of moderate size, and a root such that weights * root^2 are the original ones.
+    """Return moderate weights, and a root such that weights * root^2 equals the original weights.
 
     Sums over weights of 1e300 overflow; sums over moderate weights do not. The root is a power of
     two, so the change of unit is exact.
@@ -120,7 +120,7 @@ def weighted_variance(X: Table, sample_weight: FloatArray) -> float:
 def squared_norms(X: Table) -> FloatArray:
     """Return ||x||^2 for each row of a dense or sparse matrix.
 
-    scikit-learn's ``row_norms`` sums sparse rows in another order, which changes the last digits.
+    scikit-learn's ``row_norms`` sums sparse rows in a different order, which changes last digits.
     """
     if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
@@ -170,7 +170,7 @@ class KernelFamily(BaseEstimator):
     #: X holds kernel values, and a centre is a column number of X.
     is_precomputed = False
 
-    #: Columns depend on one feature each, and are priced without a matrix; see `coded`.
+    #: Each column depends on one feature, and is priced without a matrix; see `coded`.
     is_coded = False
 
     #: Rows may have gaps (NaN).
@@ -182,7 +182,7 @@ class KernelFamily(BaseEstimator):
     #: There are infinitely many members, and the solver chooses among them.
     is_continuous = False
 
-    #: B(x, c) = B(c, x), and `correlate_fused` expects transposed blocks of it.
+    #: B(x, c) = B(c, x), and `correlate_fused` expects transposed blocks of B.
     has_fused = False
 
     #: B(x, c) = B(c, x), so that half of a square matrix is enough.
@@ -191,7 +191,7 @@ class KernelFamily(BaseEstimator):
     #: How many rows of a base to compute between two checks of the deadline.
     rows_at_once = 256
 
-    #: A value may take arbitrarily long, so the deadline is checked before each block.
+    #: One value may take arbitrarily long to compute, so the deadline is checked before each block.
     is_costly = False
 
     #: Members are positive definite by their formula, not by the user's declaration.
@@ -238,7 +238,7 @@ class KernelFamily(BaseEstimator):
         """Return the base of all rows and centres.
 
         If it is symmetric and the rows are in the order of their centres, each block of rows leaves
-        out the centres of earlier blocks. These values are copied from there.
+        out the centres of earlier blocks. The missing values are copied from those blocks.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class KernelFamily(BaseEstimator):
         raise NotImplementedError
 
     def left_factor(self, X: Rows) -> FloatArray | None:
-        """Return the left factor of the base, or None if it is not a product (see `multiply`)."""
+        """Return the base's left factor, or None if the base is not a product (see `multiply`)."""
         del X
         return None
 
@@ -308,7 +308,7 @@ class KernelFamily(BaseEstimator):
         return np.ones(self.n_kernels)
 
     def without_sample(self) -> Self:
-        """Return the family without what only training needs."""
+        """Return the family without the data that only training needs."""
         return self
 
     @property
@@ -327,9 +327,9 @@ class KernelFamily(BaseEstimator):
         return None
 
     def check_objects(self, X: Rows, name: str) -> Rows:
-        """Return rows that are objects in the form of this family; raise if one is not suitable.
+        """Return objects in the form that this family needs; raise if one is not suitable.
 
-        ``name`` is what the user calls the rows. They are in the user's order.
+        ``name`` is what the user calls the rows. The rows are in the user's order.
         """
         del name
         return X
@@ -363,7 +363,7 @@ class KernelFamily(BaseEstimator):
         return np.stack([v @ self.member(base, k) for k in range(self.n_kernels)])
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Compute `correlate` by compiled code, from the base with one row per centre."""
+        """Compute `correlate` with compiled code, from a base with one row per centre."""
         raise NotImplementedError
 
     def keeps_base(self, n_values: int) -> bool:

@@ -1,10 +1,10 @@
-"""Rules about categories and about gaps.
+"""Rules about categories and gaps.
 
     Categories   K_f(x, c) = 1 if x_f = c_f, else 0         one column for each value of a feature
     Missing      K_f(x, c) = 1 if x_f and c_f are missing, else 0       one column for each feature
 
-In `Categories`, a gap (NaN) equals no value, and neither does a value that is not in the training
-sample, so both get no vote.
+In `Categories`, neither a gap (NaN) nor a value that is not in the training sample equals any
+value, so neither gets a vote.
 
 Complexity. If the features have Q values in total, there are Q columns, of norm at most sqrt(m), so
 the Rademacher complexity is at most sqrt(2 log(2 Q) / m) by Massart's lemma. For gaps, Q is the
@@ -28,7 +28,7 @@ class Categories(CodedFamily):
     Parameters
     ----------
     features : sequence of int, default=None
-        Column numbers of the features whose numbers are categories; None for all.
+        Column numbers of the features to treat as categories; None for all.
     """
 
     def __init__(self, features: Sequence[int] | None = None) -> None:
@@ -57,7 +57,7 @@ class Categories(CodedFamily):
         return table
 
     def sizes(self, k: int, sums: FloatArray) -> FloatArray:
-        """Return the same, since no value is negative."""
+        """Return the same sums as `table`, since no value is negative."""
         return self.table(k, sums)
 
     def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:
@@ -85,7 +85,7 @@ class Missing(CodedFamily):
         self.features = features
 
     def levels(self, k: int, values: FloatArray) -> FloatArray:
-        """Return 0 for a gap, NaN for all others."""
+        """Return 0 for a gap, NaN for any other value."""
         del k
         return np.where(np.isnan(values), 0.0, np.nan)
 
@@ -102,7 +102,7 @@ class Missing(CodedFamily):
         return table
 
     def sizes(self, k: int, sums: FloatArray) -> FloatArray:
-        """Return the same, since no value is negative."""
+        """Return the same sums as `table`, since no value is negative."""
         return self.table(k, sums)
 
     def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:

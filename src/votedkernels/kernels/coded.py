@@ -1,4 +1,4 @@
-"""Families whose columns depend on one feature each, and their pricing without a matrix.
+"""Families whose columns each depend on one feature, and their pricing without a matrix.
 
 Member k of such a family looks at one feature of x. Its column at a centre c depends on c only
 through a number, the level of the column:
@@ -7,8 +7,8 @@ through a number, the level of the column:
 
 Only a few of the columns differ: one for each distinct value of the feature. So rows and centres
 are converted to codes, the ranks of their values. All sums over rows then come from the sums over
-rows of equal code (`Codes`), which takes n_rows + n_centers steps for each member. Columns that
-repeat one at an earlier centre are reported as 0, so that solvers never choose them.
+rows with equal codes (`Codes`), which takes n_rows + n_centers steps per member. A column that
+repeats one at an earlier centre is reported as 0, so that solvers never choose it.
 
 A vote stores the levels of its terms, and needs no centres for them: such a term is a rule, such as
 "glucose > 127.5". The values are 0, 1 or -1. A gap (NaN) makes them 0, except in `Missing`.
@@ -85,11 +85,11 @@ class CodedFamily(KernelFamily):
     # -- what a subclass defines -------------------------------------------------------
 
     def levels(self, k: int, values: FloatArray) -> FloatArray:
-        """Return the level of member k at centres with these values; NaN for no column (K = 0)."""
+        """Return member k's level at centres with these values; NaN if they have no column."""
         raise NotImplementedError
 
     def evaluate(self, k: int, values: FloatArray, levels: FloatArray) -> FloatArray:
-        """Return the columns of member k with some levels, at rows with these values."""
+        """Return the columns of member k with these levels, at rows with these values."""
         raise NotImplementedError
 
     def table(self, k: int, sums: FloatArray) -> FloatArray:
@@ -104,13 +104,13 @@ class CodedFamily(KernelFamily):
         raise NotImplementedError
 
     def rule(self, k: int, level: float, feature: str, category: str | None = None) -> str:
-        """Return the column as text, given the name of the feature, and that of the category."""
+        """Return the column as text, given the names of the feature and the category."""
         raise NotImplementedError
 
     def log_growth(self, m: float) -> FloatArray:
-        """Return, for each member, the logarithm of how many columns can differ on m rows.
+        """Return, for each member, the log of the number of columns that can differ on m rows.
 
-        Negated columns count. Members of one kind count together, as one class of functions.
+        Negated columns count too. Members of one kind count together, as one class of functions.
         """
         raise NotImplementedError
 
@@ -118,7 +118,7 @@ class CodedFamily(KernelFamily):
 
     @property
     def base_axes(self) -> tuple[int, ...]:
-        """Members share nothing."""
+        """One entry per member, since members share nothing."""
         return (self.n_kernels,)
 
     def base(self, X: Table, centers: Table) -> FloatArray:
@@ -139,7 +139,7 @@ class CodedFamily(KernelFamily):
         return np.zeros(X.shape[0]) if feature < 0 else np.asarray(X[:, feature], np.float64)
 
     def rules(self, X: Table, members: IntArray, levels: FloatArray) -> FloatArray:
-        """Return the columns of some members at some levels, shape (n_rows, n_terms)."""
+        """Return the columns of these members at these levels, shape (n_rows, n_terms)."""
         out = np.empty((X.shape[0], len(members)))
         for k in np.unique(members):
             mine = np.flatnonzero(members == k)
@@ -147,7 +147,7 @@ class CodedFamily(KernelFamily):
         return out
 
     def keeps_base(self, n_values: int) -> bool:
-        """No: the codes are kept instead."""
+        """Always false: the codes are kept instead."""
         del n_values
         return False
 
@@ -158,17 +158,17 @@ class CodedFamily(KernelFamily):
         return lean
 
     def supremum(self, radius: float | None) -> FloatArray:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Table, centers: Table) -> FloatArray:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del X, centers
         return np.ones(self.n_kernels)
 
     def error_growth(self, X: Table) -> FloatArray:
-        """Return the factor: values are exact, but sums over codes are added one by one."""
+        """Return the factor: values are exact, but sums over codes accumulate rounding errors."""
         return np.full(self.n_kernels, 1.0 + 3.0 * X.shape[0] / UNITS_ALLOWED)
 
 
@@ -202,7 +202,7 @@ class Codes:
         return cls(family, of_rows, of_centers, levels, _first_of(levels))
 
     def restricted(self, rows: IntArray, centers: IntArray) -> Self:
-        """Return the same for some of the rows and centres."""
+        """Return the codes of some of the rows and centres."""
         levels = self.levels[:, centers]
         parts = self.rows[:, rows], self.centers[:, centers]
         return type(self)(self.family, *parts, levels, _first_of(levels))
@@ -217,7 +217,7 @@ class Codes:
     ) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j); 0 for a column that repeats one at an earlier centre.
 
-        ``compiled`` prices thresholds by a loop that reads each centre once.
+        With ``compiled``, thresholds are priced by a loop that reads each centre once.
         """
         if out is None:
             out = np.empty((len(self.rows), len(self.first[0, centers])))
@@ -267,7 +267,7 @@ class Codes:
 
     @cached_property
     def order(self) -> list[IntArray]:
-        """The first centres of all columns of each member, by their codes."""
+        """For each member, the first centre of each of its columns, sorted by code."""
         return [
             centers[np.argsort(self.centers[k, centers], kind="stable")]
             for k, centers in enumerate(map(np.flatnonzero, self.first))
@@ -275,7 +275,7 @@ class Codes:
 
     @cached_property
     def sorted_codes(self) -> list[NDArray[np.int32]]:
-        """The codes of these centres."""
+        """The codes of the centres in `order`."""
         return [self.centers[k, order] for k, order in enumerate(self.order)]
 
     def correlate_sizes(self, v: FloatArray) -> FloatArray:
@@ -299,7 +299,7 @@ def _distinct(X: Table, feature: int) -> FloatArray:
 
 
 def _codes(family: CodedFamily, k: int, X: Table) -> NDArray[np.int32]:
-    """Return the rank of each row's value among those of the sample; for a gap, their number.
+    """Return the rank of each row's value among the sample's values; for a gap, their number.
 
     A value between two values of the sample gets the code of the lower one, and a value below all
     of them gets that of the lowest. Only centres that are not training rows can have such values.
@@ -312,7 +312,7 @@ def _codes(family: CodedFamily, k: int, X: Table) -> NDArray[np.int32]:
 
 
 def _first_of(levels: FloatArray) -> NDArray[np.bool_]:
-    """Return whether each entry is the first of its value in its row, and not NaN."""
+    """Return whether each entry is the first with its value in its row, and not NaN."""
     first = np.zeros(levels.shape, bool)
     for k, row in enumerate(levels):
         _, places = np.unique(row, return_index=True)

@@ -35,7 +35,7 @@ class Columns(ABC):
     families : sequence of fitted KernelFamily
     n_rows, n_centers : int
     outside : tuple or None
-        Centres that may not be rows, in the form of rows and of centres; None if all are rows.
+        Centres that need not be rows, in the form of rows and of centres; None if all are rows.
     budget : Budget
         Time, memory and threads for the columns and for the solvers that use them.
     """
@@ -71,14 +71,14 @@ class Columns(ABC):
         return np.flatnonzero(self._family_of == f)
 
     def _slice_of(self, f: int) -> slice:
-        """Return the same as a slice, for views of arrays."""
+        """Return the same indices as a slice, for views of arrays."""
         members = self.members_of(f)
         return slice(int(members[0]), int(members[-1]) + 1)
 
     # -- rules, see `coded` ------------------------------------------------------------
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
-        """Yield the numbers of the families of rules, and their codes."""
+        """Yield the number and the codes of each family of rules."""
         yield from ()
 
     def codes_of(self, f: int) -> Codes | None:
@@ -126,7 +126,7 @@ class Columns(ABC):
     def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j), of shape (n_kernels, n_centers), in one pass.
 
-        Kernels are only evaluated at rows with v_i != 0 and, if ``centers`` is given, only at these
+        Kernels are evaluated only at rows with v_i != 0 and, if ``centers`` is given, only at these
         centres. A rule that repeats one at an earlier centre is reported as 0; see `coded`.
         """
 
@@ -155,7 +155,7 @@ class Columns(ABC):
     def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
         """Return the smallest and the largest K_k(x, x) of each member of family f, and their sum.
 
-        The smallest and largest are over rows and centres; the weighted sum is over rows.
+        The extremes are over all rows and centres; the sum is over rows, with these weights.
         """
 
     def _with_outside(
@@ -184,12 +184,12 @@ class Columns(ABC):
 
     @abstractmethod
     def centers_at(self, numbers: IntArray) -> Rows:
-        """Return some centres."""
+        """Return the centres with these numbers."""
 
     def distinct_centers(self, numbers: IntArray) -> IntArray:
-        """Return, for each of some centres, the first of them that is the same point.
+        """Return, for each of these centres, the first of them that is the same point.
 
-        Only rows on a cluster may be the same point, as preparation does not merge these.
+        Centres coincide only if they are rows on a cluster, which preparation does not merge.
         """
         return numbers
 
@@ -216,7 +216,7 @@ class Columns(ABC):
 
     @abstractmethod
     def points(self, rows: IntArray) -> tuple[Rows, Rows]:
-        """Return some rows, as rows and as centres."""
+        """Return the requested rows, as rows and as centres."""
 
     def distinct_rows(self) -> tuple[IntArray, IntArray]:
         """Return one row of each group of identical rows of one class, and the group of each row.
@@ -237,13 +237,13 @@ class Columns(ABC):
     def base_of_sample(self, f: int, n: int) -> FloatArray:
         """Return the base of family f for all pairs in a fair draw of up to n rows.
 
-        If `only_with_centers`, it is that of the draw and up to n centres.
+        If `only_with_centers` is true, a pair is a drawn row and one of up to n centres.
         """
         self.budget.check_time()
         return self.families[f].base(*self.sample(n))
 
     def only_with_centers(self, f: int) -> bool:
-        """Whether values of family f may exist only for rows and centres, not for two rows.
+        """Whether values of family f may exist only for a row and a centre, not for two rows.
 
         This is the case if a user passes both the function and the centres, which may be objects of
         another kind.
@@ -278,7 +278,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 
 @cache
 def has_numba() -> bool:
-    """Whether numba can be imported. Importing is slow, so call this only if there is much work."""
+    """Whether numba can be imported. Importing is slow, so call this only for large tasks."""
     try:
         from . import _fused  # noqa: F401
     except ImportError:

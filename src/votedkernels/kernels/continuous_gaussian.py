@@ -31,8 +31,8 @@ class ContinuousGaussian(Gaussian):
     Parameters
     ----------
     low, high : float, default=0.01, 100.0
-        The range of inverse squared widths, in multiples of ``unit``. The fit takes longer the more
-        decades the range spans.
+        The range of inverse squared widths, in multiples of ``unit``. The more decades the range
+        spans, the longer the fit takes.
     unit : "scale" or float, default="scale"
         As for `Gaussian`.
 

@@ -17,11 +17,11 @@ from .local_columns import LocalColumns
 
 #: The largest number of centres whose matrix is checked before the fit.
 MOST_CENTERS = 2000
-#: For the matrix, its transpose and differences, and its factors.
+#: Memory for the matrix, its transpose, their differences, and its factors.
 BYTES_PER_VALUE = 48
-#: Differences between K(x, c) and K(c, x), relative to the largest value, due to rounding.
+#: Differences between K(x, c) and K(c, x) allowed for rounding, relative to the largest value.
 ASYMMETRY = 1e-8
-#: Negative eigenvalues, relative to the largest K(x, x) times the number of rows, due to rounding.
+#: Negative eigenvalues allowed for rounding, relative to the largest K(x, x) times the row count.
 ROUNDING = 1e-10
 
 

@@ -1,4 +1,4 @@
-"""A design matrix: chosen columns at all rows, of which only sums over the rows are needed.
+"""A design matrix: the chosen columns at all rows, used only for sums over the rows.
 
 B has a row B_i for every row x_i and a column for every chosen term. `LocalDesign` holds it in this
 process. `distributed.DaskDesign` leaves it on the workers.
@@ -21,7 +21,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+        """The numbers of rows and columns."""
 
     @abstractmethod
     def values(self, z: FloatArray) -> FloatArray:
@@ -41,7 +41,7 @@ class Design(ABC):
 
     @abstractmethod
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> Design:
-        """Return the design whose blocks of rows are ``function`` of those of this one."""
+        """Return a design in which ``function`` is applied to each block of rows."""
 
 
 class LocalDesign(Design):
@@ -52,7 +52,7 @@ class LocalDesign(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+        """The numbers of rows and columns."""
         n_rows, n_columns = self.matrix.shape
         return n_rows, n_columns
 
@@ -80,19 +80,19 @@ class LocalDesign(Design):
         return np.asarray(blas.dsyrk(1.0, scaled, trans=1))
 
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> LocalDesign:
-        """Return the design whose blocks of rows are ``function`` of those of this one."""
+        """Return a design in which ``function`` is applied to each block of rows."""
         return LocalDesign(function(self.matrix))
 
 
 class RepeatedDesign(Design):
-    """A design whose row p is row ``rows[p]`` of another one, without copies of its values."""
+    """A design whose row p is row ``rows[p]`` of another design, without copying its values."""
 
     def __init__(self, design: Design, rows: IntArray) -> None:
         self.design, self.rows = design, rows
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+        """The numbers of rows and columns."""
         return len(self.rows), self.design.shape[1]
 
     def values(self, z: FloatArray) -> FloatArray:
@@ -113,7 +113,7 @@ class RepeatedDesign(Design):
         return self.design.products(sums, np.flatnonzero(sums))
 
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> RepeatedDesign:
-        """Return the design whose blocks of rows are ``function`` of those of this one."""
+        """Return a design in which ``function`` is applied to each block of rows."""
         return RepeatedDesign(self.design.mapped(function), self.rows)
 
     def _gathered(self, rows: IntArray, v: FloatArray) -> FloatArray:

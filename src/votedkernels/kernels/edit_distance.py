@@ -29,7 +29,7 @@ import numpy as np
 
 from .base import FloatArray, KernelFamily, Numbers, Rows, as_tuple, count_rows, is_number
 
-#: The names of metrics for users, and in `rapidfuzz.distance`.
+#: The metrics' names for users, and in `rapidfuzz.distance`.
 METRICS = {
     "levenshtein": "Levenshtein",
     "damerau-levenshtein": "DamerauLevenshtein",
@@ -51,7 +51,7 @@ class EditDistance(KernelFamily):
     Parameters
     ----------
     scales : tuple of float or None, default=(1.0, 3.0, 10.0)
-        Scales in units of the distance; each is one kernel. None stands for the single kernel
+        Scales in units of the distance; each defines one kernel. None stands for the single kernel
         ``1 - normalised distance``; ``normalised`` is then ignored.
     metric : str, default="levenshtein"
         ``"levenshtein"`` counts insertions, deletions and substitutions. ``"osa"`` also counts
@@ -60,7 +60,7 @@ class EditDistance(KernelFamily):
         differ (all positions beyond the end of the shorter string differ). ``"jaro"`` and
         ``"jaro-winkler"`` are 1 minus the similarity of that name, between 0 and 1.
     normalised : bool, default=False
-        Divide each distance by the largest possible distance of strings of these lengths, so that
+        Divide each distance by the largest possible distance for strings of these lengths, so that
         it is between 0 and 1. Scales such as 0.1 and 0.3 are then suitable.
 
     Notes
@@ -155,11 +155,11 @@ class EditDistance(KernelFamily):
 
     @property
     def has_fused(self) -> bool:  # type: ignore[override]
-        """Whether the compiled loop applies: to exponentials of symmetric distances."""
+        """Whether the compiled loop applies: it needs exponentials of a symmetric distance."""
         return self.rates_ is not None and self.is_symmetric
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` of the transposed base, by a compiled loop."""
+        """Return `correlate` for the transposed base, computed by a compiled loop."""
         from . import _fused
 
         assert self.rates_ is not None  # see has_fused
@@ -168,17 +168,17 @@ class EditDistance(KernelFamily):
         return out
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Rows, centers: Rows) -> FloatArray:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del X, centers
         return np.ones(self.n_kernels)
 
     def diagonal(self, X: Rows, itself: Rows) -> FloatArray:
-        """Return 1: the distance of a string to itself is 0."""
+        """Return 1: the distance from a string to itself is 0."""
         del itself
         return np.ones((self.n_kernels, count_rows(X)))
 

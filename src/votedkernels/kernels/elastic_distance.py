@@ -1,4 +1,4 @@
-"""Kernels of elastic distances between time series, such as dynamic time warping.
+"""Kernels from elastic distances between time series, such as dynamic time warping.
 
     K(x, c) = exp(-d(x, c) / (scale * unit))
 
@@ -27,9 +27,9 @@ from .base import (
 
 #: The metrics, and the numbers of their dynamic programs in `_elastic`.
 METRICS = {"dtw": 0, "ddtw": 0, "erp": 1, "msm": 2, "twe": 3}
-#: The unit is the median distance of this many training series to each other.
+#: The unit is the median distance between this many training series.
 SERIES_FOR_UNIT = 40
-#: The slopes of a series need this many times.
+#: To have slopes, a series needs at least this many times.
 TIMES_FOR_SLOPES = 3
 
 
@@ -46,15 +46,15 @@ class ElasticDistance(KernelFamily):
         (``"ddtw"``), edit distance with real penalty (``"erp"``), move-split-merge (``"msm"``), or
         time warp edit distance (``"twe"``).
     windows : tuple of float, default=(0.1,)
-        How far two series may be warped against each other, as fractions of their length between 0
-        and 1. For ``"dtw"`` and 0, the distance of series of equal length is the squared Euclidean
-        distance.
+        How far two series may be warped against each other, as fractions (from 0 to 1) of their
+        length. With ``"dtw"`` and a window of 0, the distance between series of equal length is the
+        squared Euclidean distance.
     scales : tuple of float, default=(0.03, 0.1, 0.3, 1.0, 3.0)
         Scales of the exponential, in units of ``unit``.
     unit : float or "median", default="median"
         ``"median"`` is the median distance between up to 40 training series, for each window.
     cost : float, default=1.0
-        Cost of a split or merge of ``"msm"``, and of a deletion in ``"twe"``.
+        Cost of a split or merge in ``"msm"``, and of a deletion in ``"twe"``.
     stiffness : float, default=0.001
         How much ``"twe"`` charges per step in time.
     gap : float, default=0.0
@@ -62,7 +62,7 @@ class ElasticDistance(KernelFamily):
 
     Notes
     -----
-    Several families vote together in a list, such as
+    To let several families vote together, pass them in a list, such as
     ``[ElasticDistance("dtw"), ElasticDistance("msm")]``.
 
     Examples
@@ -165,7 +165,7 @@ class ElasticDistance(KernelFamily):
         return (len(self.windows_),)
 
     def check_objects(self, X: Rows, name: str) -> Rows:
-        """Return the series as arrays; raise for a row that is not one."""
+        """Return the series as arrays; raise if a row is not a series."""
         if isinstance(X, list):
             X = [_as_series(row, number, name) for number, row in enumerate(X)]
         channels = [np.atleast_2d(row).shape[0] for row in X]
@@ -198,7 +198,7 @@ class ElasticDistance(KernelFamily):
         return out
 
     def _joined(self, X: Rows) -> tuple[FloatArray, IntArray]:
-        """Return all series one after the other, times by channels, and where each begins."""
+        """Return all series joined into one array (times by channels), and where each begins."""
         series = [np.atleast_2d(np.asarray(row, dtype=np.float64)).T for row in X]
         if self.metric == "ddtw":
             series = [slopes(row) for row in series]
@@ -219,12 +219,12 @@ class ElasticDistance(KernelFamily):
         return np.asarray(np.exp(values, out=values))
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Rows, centers: Rows) -> FloatArray:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del X, centers
         return np.ones(self.n_kernels)
 
@@ -236,13 +236,13 @@ def _in_turn(work: Callable[[slice], None], n: int, size: int) -> None:
 
 
 def slopes(series: FloatArray) -> FloatArray:
-    """Return the mean of the slope to the left and the slope across, without the two ends."""
+    """Return the mean of the backward and central differences, without the two ends."""
     left, right = series[1:-1] - series[:-2], series[2:] - series[:-2]
     return np.asarray((left + right / 2) / 2)
 
 
 def _as_series(row: object, number: int, name: str) -> FloatArray:
-    """Return a row as an array of one or two axes."""
+    """Return a row as an array with one or two axes."""
     shown = f"{name} has {row!r:.60} at row {number} (counted from 0), but ElasticDistance"
     if isinstance(row, str | bytes) or not isinstance(row, Sequence | np.ndarray):
         raise ValueError(f"{shown} needs series of numbers.")

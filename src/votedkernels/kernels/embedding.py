@@ -1,12 +1,12 @@
 """Rows of a table as points: numbers standardised, gaps filled in, categories as unit vectors.
 
-    number      (x - mean) / standard deviation; a gap is 0, as if it had the mean
+    number      (x - mean) / standard deviation; a gap is 0, as if it were the mean
     category    one coordinate per value of the training rows: 1 for its own value, else 0
 
 The mean is filled in because kernels see squared distances: no other value has a smaller mean
-squared distance from the training rows. A gap among categories is a value of its own if the
-training rows have it. A value that they do not have is 0 in all coordinates, so it is equally far
-from every known value. A number that is constant in the training rows says nothing, and is 0.
+squared distance from the training rows. A missing category is a separate value if gaps occur in
+the training rows. A value that does not occur there is 0 in all coordinates, so it is equally far
+from every known value. A number that is constant there carries no information and becomes 0.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .base import FloatArray, IntArray, in_moderate_units
 
 @dataclass(frozen=True)
 class Embedding:
-    """What was learned from the training rows.
+    """An embedding learned from the training rows.
 
     Attributes
     ----------
     numeric, categorical : columns of each kind
-    means, factors : of each numeric column, its mean and 1 / its standard deviation
+    means, factors : the mean of each numeric column, and 1 / its standard deviation
     values : the distinct values of all categorical columns, one column after the other
-    counts : how many of them each column has
+    counts : how many distinct values each column has
     gaps : 1 for each categorical column with gaps, else 0
     """
 
@@ -44,7 +44,7 @@ class Embedding:
     def learn(
         cls, X: FloatArray, sample_weight: FloatArray, numeric: IntArray, categorical: IntArray
     ) -> Self:
-        """Learn means, deviations and categories from rows with weights."""
+        """Learn means, deviations and categories from weighted rows."""
         weights, _ = in_moderate_units(sample_weight)
         moments = [_moments(X[:, column], weights) for column in numeric]
         known = [X[:, column] for column in categorical]
@@ -74,7 +74,7 @@ class Embedding:
 
 
 def _moments(column: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """Return the mean, and 1 / the standard deviation; 0 for a constant column."""
+    """Return the mean, and 1 / the standard deviation (0 for a constant column)."""
     known = ~np.isnan(column)
     column, weights = column[known], weights[known]
     if not len(column):

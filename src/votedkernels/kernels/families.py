@@ -22,7 +22,7 @@ from .threshold import Threshold
 
 NamedFamilies = list[tuple[str | None, KernelFamily]]
 
-#: In place of families: those that suit the columns of X. `preparation.tables` finds them.
+#: In place of a list: the families that suit the columns of X. `preparation.tables` finds them.
 FOR_TABLES = "table"
 
 #: scikit-learn writes parameter names into its HTML without escaping them, and a name can come from
@@ -213,7 +213,7 @@ class NamedFamiliesMixin(BaseEstimator):
 
 
 def families_of(kernels: object) -> list[KernelFamily] | None:
-    """Return the families of a ``kernels`` parameter, not copied; None if it is not valid.
+    """Return the families of a ``kernels`` parameter without copying them; None if it is not valid.
 
     scikit-learn asks for the tags of an estimator in every prediction, so this must be fast.
     """

@@ -34,7 +34,7 @@ from .base import (
 #: Largest exponent for which distances come from a matrix product, whose error in the exponent is
 #: about eps times this. Beyond it, rows and centres are subtracted, which is slower.
 LARGEST_EXPONENT = 1e6
-#: What one unit in the largest exponent adds to the factor by which rounding errors grow.
+#: How much each unit of the largest exponent adds to the factor by which rounding errors grow.
 PART_OF_GROWTH = 0.1
 NORMS_AT_ONCE = 10_000
 
@@ -45,7 +45,7 @@ class Gaussian(KernelFamily):
     Parameters
     ----------
     gammas : tuple of float, default=(0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-        Inverse squared widths, in multiples of ``unit``; each is one kernel.
+        Inverse squared widths, in multiples of ``unit``; each defines one kernel.
     unit : "scale" or float, default="scale"
         ``"scale"`` is ``1 / (n_features * X.var())`` with the (weighted) variance of the
         training data. The paper's kernels have ``gammas=(1e-6, ..., 1.0), unit=1.0``.
@@ -99,7 +99,7 @@ class Gaussian(KernelFamily):
         return self
 
     def _resolve(self, X: Table, sample_weight: FloatArray) -> None:
-        """Compute from the sample what the distances need."""
+        """Compute the unit and the origin from the sample."""
         X = self._scaled(X)
         parameter = f"unit of {type(self).__name__}"
         self.unit_ = resolve_scale(self.unit, X, sample_weight, parameter=parameter)
@@ -131,7 +131,7 @@ class Gaussian(KernelFamily):
         return np.maximum(base, 0.0, out=base)
 
     def _subtracted(self, X: FloatArray, centers: FloatArray) -> FloatArray:
-        """Return the base feature by feature: slow, but accurate for narrow kernels."""
+        """Compute the base feature by feature: slow, but accurate for narrow kernels."""
         X, centers = self._scaled(X), self._scaled(centers)
         base = np.zeros((X.shape[0], centers.shape[0]), X.dtype)
         for x, c in zip(X.T, centers.T, strict=True):
@@ -145,7 +145,7 @@ class Gaussian(KernelFamily):
     def _largest_gamma(self) -> float:
         return float(self.gammas_.max(initial=0.0))
 
-    # The unit and the norms go into the factors, which are small: passes over the base are costly.
+    # The unit and the norms go into the small factors, because passes over the base are costly.
 
     def left_factor(self, X: Table) -> FloatArray | None:
         """Return [x, unit ||x||^2, 1] relative to our origin; None if that loses digits."""
@@ -154,7 +154,7 @@ class Gaussian(KernelFamily):
         X = self._scaled(X)
         X = X if self.origin_ is None else X - self.origin_
         norms = squared_norms(X)
-        # Rows and centres lose digits if they are far from the origin but near each other.
+        # Distances lose digits if rows and centres are far from the origin but near each other.
         largest = float(norms.max(initial=0.0))
         if self._largest_gamma * self.unit_ * largest > LARGEST_EXPONENT:
             return None
@@ -185,7 +185,7 @@ class Gaussian(KernelFamily):
     def vote(
         self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
     ) -> FloatArray:
-        """Return `columns` times weights; computed in place for a single width."""
+        """Return `columns` times weights, computed in place for a single width."""
         n = base.shape[1]
         if len(set(members.tolist())) > 1 or not np.array_equal(positions, np.arange(n)):
             return super().vote(base, members, positions, weights)
@@ -196,7 +196,7 @@ class Gaussian(KernelFamily):
     has_fused = True
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` of the transposed base, by a compiled loop."""
+        """Return `correlate` for the transposed base, computed by a compiled loop."""
         from . import _fused
 
         out = np.zeros((self.n_kernels, base.shape[0]))
@@ -204,7 +204,7 @@ class Gaussian(KernelFamily):
         return out
 
     def keeps_base(self, n_values: int) -> bool:
-        """With few features, distances are faster to recompute than to read from memory."""
+        """Whether to keep the base: with few features, it is faster to recompute than to read."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     @property
@@ -213,19 +213,19 @@ class Gaussian(KernelFamily):
         return ('unit="scale"',) if isinstance(self.unit, str) else ()
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Table, centers: Table) -> FloatArray:
-        """Return 1: no value exceeds it."""
+        """Return 1, which no value exceeds."""
         del X, centers
         return np.ones(self.n_kernels)
 
     def error_growth(self, X: Table) -> FloatArray:
-        """Return the factor, which is large if large parts of the exponents cancel each other."""
+        """Return the factor, which is large if large parts of the exponents cancel."""
         largest = self.unit_ * self._largest_norm(X)
-        if not is_sparse(X):  # beyond, rows and centres are subtracted
+        if not is_sparse(X):  # beyond this, rows and centres are subtracted
             largest = min(largest, LARGEST_EXPONENT / self._largest_gamma)
         return 1.0 + PART_OF_GROWTH * self.gammas_ * largest
 
@@ -246,7 +246,7 @@ class Gaussian(KernelFamily):
 def check_feature_scales(
     scales: Sequence[float] | FloatArray | None, n_features: int
 ) -> FloatArray | None:
-    """Return the diagonal of S, or None for the identity; raise if it is not valid."""
+    """Return the diagonal of S, or None for the identity; raise if the scales are not valid."""
     if scales is None:
         return None
     found = np.asarray(scales, dtype=np.float64)

@@ -32,7 +32,7 @@ VOTE_ROWS = 1024  # a block of votes stays in cache
 FUSED_ROWS = 256
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
-#: Computing the bases to store may take this fraction, 1 / BASES, of the time to the deadline.
+#: Computing the bases to store may take up to 1 / BASES of the time left until the deadline.
 BASES = 4
 #: The largest number of kernel values to compute between two checks of a deadline.
 VALUES_AT_ONCE = 2**25
@@ -118,7 +118,7 @@ class LocalColumns(Columns):
         return self.add_rules(out, v, centers)
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
-        """Yield the numbers of the coded families, and their codes."""
+        """Yield the number and the codes of each coded family."""
         for f, family in enumerate(self.families):
             if isinstance(family, CodedFamily):
                 if f not in self._codes:
@@ -129,7 +129,7 @@ class LocalColumns(Columns):
     def _correlate_members(
         self, family: KernelFamily, base: FloatArray, v: FloatArray
     ) -> FloatArray:
-        """Return `family.correlate`; with very many members, check the deadline before each."""
+        """Return `family.correlate`; with many values, check the deadline before each member."""
         if math.isinf(self.budget.deadline) or family.n_kernels * base.size <= VALUES_AT_ONCE:
             return family.correlate(base, v)
         out = np.empty((family.n_kernels, base.shape[1]))
@@ -139,7 +139,7 @@ class LocalColumns(Columns):
         return out
 
     def _right_factors(self, active: IntArray) -> list[FloatArray | None]:
-        """Return the factor of some rows in each family's base, or None if it is not a product."""
+        """Return each family's right factor for some rows, or None if its base is not a product."""
         factors: list[FloatArray | None] = []
         X, few = take_rows(self.X, active), take_rows(self.X, slice(0, 1))
         for family, base in zip(self.families, self._bases, strict=True):
@@ -166,18 +166,18 @@ class LocalColumns(Columns):
                 yield rows, family.base(points, take_rows(self.X, active[rows]))
 
     def centers_at(self, numbers: IntArray) -> Rows:
-        """Return some centres."""
+        """Return the centres with these numbers."""
         return take_rows(self.centers, numbers)
 
     def points(self, rows: IntArray) -> tuple[Rows, Rows]:
-        """Return some rows, as rows and as centres."""
+        """Return the requested rows, as rows and as centres."""
         return take_rows(self.X, rows), take_rows(self.itself, rows)
 
     def sample(self, n: int) -> tuple[Rows, Rows]:
-        """Return n rows: the first ones of a table, whose order is that of hashes.
+        """Return n rows: the first rows of a table, since tables are sorted by hash.
 
-        Strings are sorted alphabetically, and kernel matrices keep the user's order. Of these,
-        evenly spaced rows are returned.
+        Strings are sorted alphabetically, and kernel matrices keep the user's order. For
+        these, evenly spaced rows are returned.
         """
         rows = self.draw(n)
         return take_rows(self.X, rows), take_rows(self.itself, rows)
@@ -193,7 +193,7 @@ class LocalColumns(Columns):
         return self.base(f, rows, self._center_of[rows])
 
     def draw(self, n: int) -> IntArray:
-        """Return the indices of the rows of `sample`."""
+        """Return the indices of the rows that `sample` returns."""
         is_hashed = not isinstance(self.X, list) and self.X.ndim == 2
         if is_hashed and not are_precomputed(self.families):
             return np.arange(min(n, self.n_rows))
@@ -211,16 +211,16 @@ class LocalColumns(Columns):
         part._center_of = None  # noqa: SLF001 - a copy of itself
         part._codes = {f: codes.restricted(rows, centers) for f, codes in self.coded()}  # noqa: SLF001
         part.n_rows, part.n_centers = len(rows), len(centers)
-        if not covers((self.n_rows, self.n_centers), rows, centers):  # or else the bases are shared
+        if not covers((self.n_rows, self.n_centers), rows, centers):  # else the bases are shared
             part._bases = [  # noqa: SLF001 - a copy of itself
                 None if base is None else base[np.ix_(rows, centers)] for base in self._bases
             ]
         return part
 
     def with_last(self, family: KernelFamily, *, alone: bool = False) -> LocalColumns:
-        """Return the same columns with other members of the last family, which share its base.
+        """Return the same columns with other members of the last family; these share its base.
 
-        With ``alone``, these are the only columns.
+        With ``alone``, only the columns of these members are returned.
         """
         part = copy(self)
         first = len(self.families) - 1 if alone else 0
@@ -229,7 +229,7 @@ class LocalColumns(Columns):
         return part
 
     def relearned(self, rows: IntArray, sample_weight: FloatArray) -> LocalColumns:
-        """Return the same columns with families that learn from rows fitted to some of the rows."""
+        """Return the same columns, with the families that learn from rows refitted to some rows."""
         part, families = copy(self), list(self.families)
         part._bases = list(self._bases)  # noqa: SLF001 - a copy of itself
         for f, family in enumerate(self.families):
@@ -276,7 +276,7 @@ class LocalColumns(Columns):
         self, function: Callable[[FloatArray], FloatArray], v: FloatArray, f: int
     ) -> FloatArray:
         codes = self.codes_of(f)
-        if codes is not None:  # values are 0, 1 and -1, so sizes are squares
+        if codes is not None:  # values are 0, 1 and -1, so absolute values are squares
             return codes.correlate_sizes(v)
         active, family = np.flatnonzero(v), self.families[f]
 
@@ -357,7 +357,7 @@ class LocalColumns(Columns):
     def _terms_by_family(
         self, kernels: IntArray, centers: IntArray
     ) -> Iterator[tuple[int, IntArray, IntArray, IntArray, IntArray]]:
-        """Yield (family, its terms, their members, the centres used, their positions in these)."""
+        """Yield (family, terms, their members, the centres used, each term's position in these)."""
         for f in range(len(self.families)):
             terms = np.flatnonzero(self._family_of[kernels] == f)
             if len(terms):
@@ -383,7 +383,7 @@ class LocalColumns(Columns):
         return self.families[f].diagonal(self.X, self.itself)
 
     def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the smallest and the largest K_k(x, x), and their weighted sum."""
+        """Return the smallest and the largest K_k(x, x), and the weighted sum over rows."""
         diagonal = self.diagonal(f)
         ends = diagonal.min(axis=1), diagonal.max(axis=1)
         return *self._with_outside(f, *ends), diagonal @ weights
@@ -412,7 +412,7 @@ class LocalColumns(Columns):
                 raise
 
     def base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
-        """Return the base of family f on some rows and centres, stored or computed."""
+        """Return the base of family f for some rows and centres, stored or computed."""
         base = self._bases[f]
         if base is not None:
             return base[rows, cols] if isinstance(cols, slice) else base[np.ix_(rows, cols)]

@@ -3,12 +3,12 @@
     K_k(x, c) = exp(-gamma_k unit ||z(x) - z(c)||^2)
 
 z is the `Embedding` of the training rows: standardised numbers, and unit vectors for categories.
-Two different categories are at squared distance 2, as far as two standardised numbers are on
-average. Over categories alone, these are overlap kernels: K depends only on the number of columns
+Two different categories are at squared distance 2, which is also the mean for two standardised
+numbers. Over categories alone, these are overlap kernels: K depends only on the number of columns
 in which x and c differ.
 
-``unit="scale"`` is 1 / (sum of the variances of z), so that the mean squared distance of two
-training rows is 2 in this unit, however many columns and categories there are.
+``unit="scale"`` is 1 / (sum of the variances of z), so that the mean squared distance between
+two training rows is 2 in this unit, however many columns and categories there are.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class MixedGaussian(Gaussian):
     """Gaussian kernels over numeric and categorical columns, which may have gaps (NaN).
 
     Numbers are standardised, and categories become unit vectors, based on the training rows. A
-    missing number counts as the mean of its column; a missing category is a value of its own.
+    missing number counts as the mean of its column; a missing category counts as a separate value.
 
     Parameters
     ----------
     gammas : tuple of float, default=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-        Inverse squared widths, in multiples of ``unit``; each is one kernel.
+        Inverse squared widths, in multiples of ``unit``; each defines one kernel.
     numeric : sequence of int, default=None
         Column numbers of the numeric features; None for all that are not categorical.
     categorical : sequence of int, default=()
-        Column numbers of the features whose numbers are codes of categories.
+        Column numbers of the features whose numbers encode categories.
     unit : "scale" or float, default="scale"
         ``"scale"`` is 1 / (sum of the variances of all coordinates) on the training rows.
 
@@ -46,7 +46,7 @@ class MixedGaussian(Gaussian):
     unit_ : float
         The unit used.
     means_, factors_ : array
-        Of each numeric column, the value that replaces a gap, and 1 / its standard deviation.
+        For each numeric column, the value that replaces a gap, and 1 / the standard deviation.
     category_values_, category_counts_, category_gaps_ : array
         The categories of all categorical columns one after the other, how many each column has,
         and whether it has gaps.
@@ -78,7 +78,7 @@ class MixedGaussian(Gaussian):
         return self
 
     def _resolve(self, X: Table, sample_weight: FloatArray) -> None:
-        """Learn the embedding, and the unit."""
+        """Learn the embedding and the unit."""
         self.n_features_ = int(X.shape[1])
         numeric, categorical = self._columns()
         learned = Embedding.learn(np.asarray(X), sample_weight, numeric, categorical)
@@ -128,7 +128,7 @@ class MixedGaussian(Gaussian):
 
     @property
     def embedding(self) -> Embedding:
-        """What was learned from the training rows."""
+        """The embedding learned from the training rows."""
         learned = (self.means_, self.factors_, self.category_values_, self.category_counts_)
         return Embedding(*self._columns(), *learned, self.category_gaps_)
 
@@ -145,21 +145,21 @@ class MixedGaussian(Gaussian):
         return self.multiply(left, super().right_factor(others))
 
     def left_factor(self, X: Table) -> FloatArray | None:
-        """Return the left factor of distances; None if it loses digits."""
+        """Return the left factor of the distances; None if that loses digits."""
         return super().left_factor(self.points(X))
 
     def right_factor(self, centers: Table) -> FloatArray:
-        """Return the right factor of distances."""
+        """Return the right factor of the distances."""
         return super().right_factor(self.points(centers))
 
     def keeps_base(self, n_values: int) -> bool:
-        """Distances take longer to compute than to read."""
+        """Always true: distances take longer to compute than to read."""
         del n_values
         return True
 
     @property
     def set_by_sample(self) -> tuple[str, ...]:
-        """The embedding, and the unit if that was asked for."""
+        """The scaling of the columns, and the unit if it is ``"scale"``."""
         return ("the scaling of its columns", *super().set_by_sample)
 
     def _largest_norm(self, X: Table) -> float:

@@ -42,7 +42,7 @@ class Polynomial(KernelFamily):
     Parameters
     ----------
     degrees : tuple of int, default=(1, 2, ..., 10)
-        Degrees; each is one kernel.
+        Degrees; each defines one kernel.
     gamma : "scale" or float, default="scale"
         Factor of the inner product; ``"scale"`` is ``1 / (n_features * X.var())`` with
         the (weighted) variance of the training data. The paper's kernels have ``gamma=1.0``.
@@ -102,7 +102,7 @@ class Polynomial(KernelFamily):
         base += self.coef0
         return base
 
-    # gamma and coef0 go into the factors, which are small: passes over the base are costly.
+    # gamma and coef0 go into the factors, which are small, because passes over the base are costly.
 
     def left_factor(self, X: Table) -> FloatArray | None:
         """Return [gamma x, coef0]."""
@@ -122,7 +122,7 @@ class Polynomial(KernelFamily):
         return power
 
     def members(self, base: FloatArray) -> Iterator[FloatArray]:
-        """Yield the powers in turn, each from the previous one if degrees ascend."""
+        """Yield the powers in turn, each from the previous one if the degrees ascend."""
         if (np.diff(self.degrees_) < 0).any():
             yield from super().members(base)
             return
@@ -211,7 +211,7 @@ class Polynomial(KernelFamily):
         return int(self.degrees_.max()) <= 10
 
     def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` of the transposed base, by a compiled loop."""
+        """Return `correlate` for the transposed base, computed by a compiled loop."""
         from . import _fused
 
         few = int(self.degrees_.max()) <= 5
@@ -220,7 +220,7 @@ class Polynomial(KernelFamily):
         return np.asarray(out[self.degrees_ - 1])
 
     def keeps_base(self, n_values: int) -> bool:
-        """With few features, inner products are faster to recompute than to read from memory."""
+        """Whether to keep the base: with few features, it is faster to recompute than to read."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
 
     def vote(
@@ -230,7 +230,7 @@ class Polynomial(KernelFamily):
         return np.asarray(self.columns(base, members, positions) @ weights)
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
-        """Return columns, computed in order of degree; unfinished ones form a prefix."""
+        """Return the columns, computed in order of degree; unfinished columns form a prefix."""
         degrees = self.degrees_[members]
         order = np.argsort(-degrees, kind="stable")
         gathered = base[:, positions[order]]

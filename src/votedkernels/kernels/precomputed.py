@@ -33,7 +33,7 @@ class Precomputed(KernelFamily):
 
     @property
     def is_positive_definite(self) -> bool:
-        """As declared by the parameter."""
+        """Whether the user declared the kernel positive definite."""
         return self.positive_definite
 
     def fit(self, X: Rows, sample_weight: FloatArray) -> Self:

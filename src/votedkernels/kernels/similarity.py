@@ -29,15 +29,15 @@ class Similarity(KernelFamily):
         Declare that the function is a positive definite kernel. The trace complexity is then
         allowed, and stable rank needs no singular values.
     bound : float, default=None
-        Declare that no value exceeds this number in absolute value. A value that does raises an
-        error.
+        Declare that no value exceeds this number in absolute value. If a value does, an error
+        is raised.
     pairwise : bool, default=False
         Whether the function compares two samples rather than two lists. It is called for every
         pair, in plain Python, so a function of two lists is usually faster. Progress is written to
         the logger ``votedkernels``, and time limits are checked every few rows.
     symmetric : bool, default=False
         Declare that swapping sample and centre changes nothing. Only half of the similarities
-        between training rows are then computed. If some of them differ, an error is raised.
+        between training rows are then computed. If this proves false, an error is raised.
 
     Examples
     --------
@@ -73,17 +73,17 @@ class Similarity(KernelFamily):
 
     @property
     def is_symmetric(self) -> bool:  # type: ignore[override]
-        """As declared by the parameter."""
+        """Whether the user declared the function symmetric."""
         return self.symmetric
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """Fewer rows for a function of two samples, which is slow."""
+        """How many rows to compute at once: fewer for a function of two samples, which is slow."""
         return 16 if self.pairwise else 256
 
     @property
     def is_positive_definite(self) -> bool:
-        """As declared by the parameter."""
+        """Whether the user declared the function positive definite."""
         return self.positive_definite
 
     def fit(self, X: Rows, sample_weight: FloatArray) -> Self:
@@ -136,7 +136,7 @@ class Similarity(KernelFamily):
         return values
 
     def _of_pairs(self, X: Rows, centers: Rows) -> FloatArray:
-        """Return the function of every pair, after a check that it is a number."""
+        """Return the function's value for every pair, after checking that it is a number."""
         values = np.empty((count_rows(X), count_rows(centers)))
         for i, x in enumerate(X):
             for j, center in enumerate(centers):

@@ -2,10 +2,10 @@
 
     K_n(x, c) = <phi_n(x), phi_n(c)> / (||phi_n(x)|| ||phi_n(c)||)
 
-phi_n(x) counts how often each n-gram occurs in x. A string of fewer than n characters has no
+phi_n(x) counts how often each n-gram occurs in x. A string with fewer than n characters has no
 n-grams: its K_n with every string, including itself, is 0. In blended kernels, phi_n also counts
 all shorter substrings [2]_. With positions, it counts pairs of a substring and its position, as in
-the weighted degree kernel [3]_. With ends, two further characters mark where strings begin and end.
+the weighted degree kernel [3]_. With ends, two extra characters mark where strings begin and end.
 
 The lengths share nothing, so the base has a last axis over the lengths.
 
@@ -42,7 +42,7 @@ from .base import (
 
 #: These mark the ends of strings; Unicode assigns no characters to these code points.
 START, END = "\ufdd0", "\ufdd1"
-#: A substring, or its position and the substring.
+#: A substring, or a pair of position and substring.
 Piece: TypeAlias = str | tuple[int, str]
 
 
@@ -55,14 +55,14 @@ class Spectrum(KernelFamily):
     Parameters
     ----------
     lengths : tuple of int, default=(1, 2, 3)
-        Lengths n of the n-grams, in characters; each is one kernel.
+        Lengths n of the n-grams, in characters; each defines one kernel.
     blended : bool, default=False
         Whether kernel n also counts all shorter substrings.
     positions : bool, default=False
         Whether n-grams count as the same only at the same position from the start. Useful for
         aligned strings, such as windows of DNA.
     ends : bool, default=False
-        Whether to mark where a string begins and ends, by two further characters. An n-gram at the
+        Whether to mark where a string begins and ends, with two extra characters. An n-gram at the
         end of a string then differs from the same n-gram inside.
 
     Notes
@@ -182,7 +182,7 @@ class Spectrum(KernelFamily):
         return np.ascontiguousarray(base[..., k])
 
     def correlate(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return sum_i v_i K_k(x_i, c_j) for all lengths, by one product."""
+        """Return sum_i v_i K_k(x_i, c_j) for all lengths, in one product."""
         flat = v @ base.reshape(len(base), -1)
         return np.asarray(flat.reshape(base.shape[1:]).T)
 
@@ -197,12 +197,12 @@ class Spectrum(KernelFamily):
         return np.asarray(self.columns(base, members, positions) @ weights)
 
     def supremum(self, radius: float | None) -> FloatArray | None:
-        """Return 1: no cosine exceeds it."""
+        """Return 1, which no cosine exceeds."""
         del radius
         return np.ones(self.n_kernels)
 
     def largest(self, X: Rows, centers: Rows) -> FloatArray:
-        """Return 1: no cosine exceeds it."""
+        """Return 1, which no cosine exceeds."""
         del X, centers
         return np.ones(self.n_kernels)
 
@@ -220,7 +220,7 @@ class Spectrum(KernelFamily):
         return self._vectors[n]
 
     def _pieces(self, text: str, n: int) -> Iterator[Piece]:
-        """Yield what is counted in a string."""
+        """Yield the pieces of a string that are counted."""
         if self.ends:
             text = f"{START}{text}{END}"
         for length in range(1 if self.blended else n, min(n, len(text)) + 1):
@@ -233,8 +233,8 @@ class Spectrum(KernelFamily):
     ) -> SparseMatrix:
         """Return the counts of n-grams divided by their norm, as a sparse matrix.
 
-        ``vocabulary`` numbers the n-grams; new ones are added if ``grow``. An n-gram outside of it
-        counts only in the norm.
+        ``vocabulary`` numbers the n-grams; new ones are added if ``grow`` is true. Others
+        count only in the norm.
         """
         values: list[float] = []
         places: list[int] = []

@@ -21,7 +21,7 @@ MOST_BYTES = 2**29
 
 
 def stack_columns(columns: Columns) -> Columns:
-    """Return the same columns with all values stored, or as they are if there are too many."""
+    """Return the columns with all values stored, or unchanged if there are too many values."""
     if not isinstance(columns, LocalColumns):
         return columns
     plain = [k for k in range(columns.n_kernels) if not columns.family_of(k).is_coded]
@@ -42,13 +42,13 @@ def stack_columns(columns: Columns) -> Columns:
 
 
 class StackedColumns(Columns):
-    """Other columns, together with all their values.
+    """Columns together with all their values.
 
     Parameters
     ----------
     source : LocalColumns
     values : array of shape (n_plain_kernels, n_rows, n_centers)
-        Those of all kernels except rules, which are cheap to evaluate from their codes.
+        The values of all kernels except rules, which are cheap to evaluate from their codes.
     """
 
     def __init__(self, source: LocalColumns, values: FloatArray) -> None:
@@ -66,7 +66,7 @@ class StackedColumns(Columns):
         #: The place of each kernel in ``values``.
         self._place = np.cumsum(self._plain) - 1
         self._codes = dict(source.coded())
-        self._largest = np.ones(self.n_kernels)  # of rules
+        self._largest = np.ones(self.n_kernels)  # for rules
         self._largest[self._plain] = np.abs(values).max(axis=(1, 2), initial=0.0)
 
     def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
@@ -79,7 +79,7 @@ class StackedColumns(Columns):
         return self.add_rules(out, v, centers)
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
-        """Yield the numbers of the coded families, and their codes."""
+        """Yield the number and the codes of each coded family."""
         yield from self._codes.items()
 
     def _correlate_plain(self, v: FloatArray, centers: IntArray | None) -> FloatArray:
@@ -96,7 +96,7 @@ class StackedColumns(Columns):
         return np.asarray(v[active] @ self.take(kernels, centers, active))
 
     def diagonal_range(self, f: int, weights: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the smallest and the largest K_k(x, x), and their weighted sum."""
+        """Return the smallest and the largest K_k(x, x), and the weighted sum over rows."""
         return self.at_hand().diagonal_range(f, weights)
 
     def take(
@@ -137,17 +137,17 @@ class StackedColumns(Columns):
         return self._source.error_growth()
 
     def centers_at(self, numbers: IntArray) -> Rows:
-        """Return some centres."""
+        """Return the centres with these numbers."""
         return self._source.centers_at(self._centers[numbers])
 
     def points(self, rows: IntArray) -> tuple[Rows, Rows]:
-        """Return some rows, as rows and as centres."""
+        """Return the requested rows, as rows and as centres."""
         return self._source.points(self._rows[rows])
 
     def part(self, rows: IntArray, centers: IntArray) -> StackedColumns:
         """Return the same kernels over some of the rows and centres, with copies of the values.
 
-        All rows and centres share the values.
+        If these are all rows and centres, the values are shared, not copied.
         """
         if covers((self.n_rows, self.n_centers), rows, centers):
             return self

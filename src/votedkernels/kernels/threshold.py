@@ -7,13 +7,13 @@ value has no threshold. The last member is the constant 1, so that both sides of
 any vote. It also makes the model independent of the direction of a feature: the thresholds of -x_f
 are those of x_f.
 
-With the sums V_r of v over rows whose value has rank <= r, and V the sum over rows without a gap,
-sum_i v_i K_f(x_i, c) = V - 2 V_r for a centre of rank r: one pass prices all thresholds.
+Let V_r be the sum of v over rows whose value has rank <= r, and V the sum over rows without gaps.
+Then sum_i v_i K_f(x_i, c) = V - 2 V_r for a centre of rank r: one pass prices all thresholds.
 
 Complexity. On m rows, d features have at most d (m + 1) different thresholds, hence 2 d (m + 1)
 columns and negated columns, of norm at most sqrt(m). By Massart's lemma, the Rademacher complexity
 of the family is at most sqrt(2 log(2 d (m + 1)) / m), on every sample. This is the paper's remark
-on growth functions. The constant is a separate class of two functions: sqrt(2 log(2) / m).
+on growth functions. The constant is a class of two functions, with the bound sqrt(2 log(2) / m).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Threshold(CodedFamily):
         return columns
 
     def table(self, k: int, sums: FloatArray) -> FloatArray:
-        """Return the sums for all thresholds, by prefix sums."""
+        """Return the sums for all thresholds, using prefix sums."""
         table = np.zeros_like(sums)
         if self.features_[k] < 0:
             table[0] = sums[0]
@@ -78,7 +78,7 @@ class Threshold(CodedFamily):
         return table
 
     def sizes(self, k: int, sums: FloatArray) -> FloatArray:
-        """Return the sum over all rows without a gap, for all thresholds."""
+        """Return the sum over all rows without a gap, for each threshold."""
         del k
         return np.full(len(sums), float(sums[:-1].sum()))
 

@@ -4,7 +4,7 @@
     p_k = y_0 + sum_i (y_{i+1} - y_i) clip((f_k - x_i) / (x_{i+1} - x_i), 0, 1)     isotonic
 
 With more than two classes, the p_k are divided by their sum. The probabilities are the mean over
-the models, and the label is that of the largest.
+the models, and the label is the most probable class.
 """
 
 from __future__ import annotations

@@ -43,14 +43,14 @@ REASONS = {
 
 
 def chosen_of(model: Any) -> Any:
-    """Return the best estimator of a search, such as `GridSearchCV`; other models unchanged."""
+    """Return the best estimator of a search, such as `GridSearchCV`, or other models unchanged."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     return model
 
 
 def last_step(model: Any) -> Any:
-    """Return the last step of a pipeline; any other model unchanged."""
+    """Return the last step of a pipeline; return any other model unchanged."""
     while isinstance(model, Pipeline):
         model = model.steps[-1][1]
     return model
@@ -128,7 +128,7 @@ def _refusal(name: str) -> ExportError:
 
 
 def check_input_name(name: str) -> None:
-    """Raise if the name of the input is empty or that of an output."""
+    """Raise if the name of the input is empty or equals that of an output."""
     taken = (*OUTPUTS, PREDICTION)
     if not name or name in taken:
         raise ExportError(f"input_name is {name!r}; it must not be empty, nor one of {taken}.")

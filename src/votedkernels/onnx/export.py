@@ -46,16 +46,16 @@ def to_onnx(
     Parameters
     ----------
     model : classifier or regressor of this library, Pipeline or CalibratedClassifierCV
-        A fitted model of the families `Polynomial`, `Gaussian` and `ContinuousGaussian`. A
+        A fitted model with the kernels `Polynomial`, `Gaussian` and `ContinuousGaussian`. A
         pipeline must end in a model of this library or a `CalibratedClassifierCV` around one, and
-        skl2onnx must support its other steps. From a search such as `GridSearchCV`, the best
+        skl2onnx must support its other steps. For a search such as `GridSearchCV`, the best
         estimator is exported.
     input_name : str, default="X"
         The name of the input, if there is only one.
     scores, probabilities : bool, default=True
         Whether these are outputs, in addition to ``label``, if the model has them.
     target_opset : int or dict, default=None
-        The version of the ONNX operators, 13 or more; None is the newest that skl2onnx supports.
+        The version of the ONNX operators, 13 or more; None means the newest that skl2onnx supports.
         Older runtimes need older versions.
 
     Returns

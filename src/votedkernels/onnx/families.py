@@ -1,6 +1,6 @@
 """Kernel families in ONNX: all members of a family from one matrix product.
 
-The part of a family in the vote is sum_k g_k(B) A_k. B, rows by centres, is the base that its
+A family contributes sum_k g_k(B) A_k to the vote. B, rows by centres, is the base that its
 members share, and A_k, centres by votes, holds the weights of member k. B is the only MatMul of a
 family. The members are elementwise functions of it, and a Gemm applies the weights and adds the
 result to the votes so far. Centres and members without a weight are left out.
@@ -65,10 +65,10 @@ def dense_rows(table: Any, rows: IntArray) -> FloatArray:
 
 
 def add_polynomials(graph: Graph, X: str, part: Part, centers: FloatArray, votes: str) -> str:
-    """Add the votes of b^d, b = gamma x.c + coef0, computing each power from the previous one.
+    """Add the votes of b^d with b = gamma x.c + coef0, computing each power from the previous one.
 
     Centres are sorted by their highest degree, largest first, so that each power is computed for
-    the leading centres only, those that need it.
+    only the leading centres, which need it.
     """
     family, degrees = part.family, part.family.degrees_[part.members]
     highest = np.zeros(len(centers), dtype=degrees.dtype)
@@ -92,7 +92,7 @@ def add_polynomials(graph: Graph, X: str, part: Part, centers: FloatArray, votes
 
 
 def add_gaussians(graph: Graph, X: str, part: Part, centers: FloatArray, votes: str) -> str:
-    """Add the votes of exp(-gamma b), b = unit ||S (x - c)||^2, for all widths at once.
+    """Add the votes of exp(-gamma b) with b = unit ||S (x - c)||^2, for all widths at once.
 
     Rows and centres are shifted to the family's origin. That does not change their distances, but
     ||x||^2 + ||c||^2 - 2 x.c loses fewer digits if the origin is near the data.

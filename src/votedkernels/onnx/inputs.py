@@ -25,8 +25,8 @@ def inputs_of(model: Any, name: str) -> list[tuple[str, Any]]:
     """Return the names and types of the inputs.
 
     With a `ColumnTransformer` that selects columns by name, or contains text, each column is an
-    input. It is named like the column or, if columns have no names, ``name`` and the number of the
-    column.
+    input. Its name is that of the column or, if columns have no names, ``name`` and the number of
+    the column.
     """
     first = first_step(model)
     if isinstance(first, CountVectorizer):
@@ -57,8 +57,8 @@ def inputs_of(model: Any, name: str) -> list[tuple[str, Any]]:
 def as_skl2onnx_needs_it(model: Any) -> Any:
     """Return a model without steps that do nothing, whose first step selects columns by name.
 
-    skl2onnx does not support such steps. With the names, a `ColumnTransformer` needs no inputs for
-    columns that are not used. The model itself is not changed.
+    skl2onnx does not support steps that do nothing. If a `ColumnTransformer` uses names, it needs
+    no inputs for columns that are not used. The model itself is not changed.
     """
     if isinstance(model, Pipeline):
         steps = [(name, step) for name, step in model.steps if not _is_nothing(step)]
@@ -77,7 +77,7 @@ def as_skl2onnx_needs_it(model: Any) -> Any:
 
 
 def first_step(model: Any) -> Any:
-    """Return the step that gets the rows."""
+    """Return the step that receives the rows."""
     while True:
         if isinstance(model, Pipeline):
             model = next(step for _, step in model.steps if not _is_nothing(step))
@@ -88,7 +88,7 @@ def first_step(model: Any) -> Any:
 
 
 def text_columns(step: Any, n: int) -> list[bool]:
-    """Return which of the columns that a step gets are text."""
+    """Return which of the columns that a step receives are text."""
     step = step if _is_nothing(step) else first_step(step)
     if isinstance(step, ColumnTransformer):
         result = [False] * n

@@ -1,4 +1,4 @@
-"""From the header and the arrays of a file to a fitted model. Every part is checked."""
+"""Builds a fitted model from the header and the arrays of a file, and checks every part."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MAX_FAMILIES = 1000  # the check of their names compares all pairs
 
 
 def open_header(container: Container) -> Record:
-    """Return the header, if it has all its entries and no others."""
+    """Return the header, if it has exactly the required entries."""
     header = Record(container.header, "the header")
     if "tree" in header.value:
         header.expect("versions", "tree", "transposed")
@@ -85,7 +85,7 @@ def build(container: Container, functions: Functions) -> Any:
 
 
 def _build_tree(header: Record, arrays: Arrays, functions: Functions) -> Any:
-    """Return a model of several estimators, after it has decided on an example."""
+    """Return a model made of several estimators, after it has been tried on an example."""
 
     def read(record: Record, inner: Arrays) -> Any:
         record.expect("kind", *of_vote(record))
@@ -154,7 +154,7 @@ def _build_regressor(header: Record, arrays: Arrays, functions: Functions) -> Vo
 
 def _read_parameters(header: Record, kind: type, arrays: Arrays) -> dict[str, Any]:
     given = header.record("parameters")
-    # A missing parameter may be newer than the file. It keeps its default: none affects decisions.
+    # Parameters newer than the file are missing and keep their defaults: none affects decisions.
     parameters = parameters_from_json(given, kind, arrays)
     if "kernels" in parameters:
         raise given.wrong("kernels", "absent")
@@ -202,7 +202,7 @@ def _build_kernels(header: Record, families: list[KernelFamily]) -> Any:
     is_named = form == "named"
     if is_named != (names[0] is not None) or (form == "one" and len(names) > 1):
         raise header.wrong("kernels", "consistent with its families")
-    clone_families(kernels)  # for its checks
+    clone_families(kernels)  # called only for its checks
     if form == FOR_TABLES:
         return FOR_TABLES
     if form == "default" and _describe(kernels) == _describe([f for _, f in clone_families(None)]):

@@ -33,7 +33,7 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Array = NDArray[Any]
 Result = TypeVar("Result")
 
-#: The newest version of the format. Version 2 has trees of estimators; plain models stay version 1.
+#: The newest format version. Version 2 has trees of estimators; plain models remain version 1.
 FORMAT_VERSION = 2
 PREFIX = b'{"__metadata__":{"format":"votedkernels","sha256":"'
 NO_DIGEST = b"0" * 64
@@ -175,7 +175,7 @@ def read_stream(file: IO[bytes], size: int, *, with_arrays: bool = True) -> Cont
 
 
 class Digest(Protocol):
-    """A digest of `hashlib`."""
+    """A digest from `hashlib`."""
 
     def update(self, data: bytes | memoryview, /) -> None:
         """Add bytes to the digest."""
@@ -290,7 +290,7 @@ def with_name(path: str | os.PathLike[str], read: Callable[[], Result]) -> Resul
 
 
 def parse_json(text: bytes | str, what: str) -> dict[str, Any]:
-    """Parse an object of strict JSON: no repeated keys, no NaN, no excessive nesting."""
+    """Parse a strict JSON object: no repeated keys, no NaN, no excessive nesting."""
     if not isinstance(text, bytes | str):
         raise ModelFileError(f"{what} is not JSON.")
     try:

@@ -1,4 +1,4 @@
-"""From a fitted model to the header and the arrays of a file."""
+"""Turns a fitted model into the header and the arrays of a file."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def describe(model: Any) -> tuple[dict[str, Json], dict[str, Array], Functions]:
 
 
 def is_tree(model: Any) -> bool:
-    """Whether a model has more parts than a scaler of version 1 of the format and a classifier."""
+    """Whether a model has more parts than a classifier and a scaler from format version 1."""
     if isinstance(model, CLASSIFIERS):
         return False
     if type(model) is not Pipeline or len(model.steps) != 2:

@@ -41,7 +41,7 @@ Functions = Mapping[str, Callable[..., object]]
 #: Parameters that older files lack; they get their defaults.
 ADDED_LATER = {"pairwise", "symmetric", "feature_scales", "blended", "positions", "ends"}
 MAX_DEGREE = 10_000  # powers are computed one by one
-MAX_FEATURES = 10**6  # of a family of rules, which has a member for each
+MAX_FEATURES = 10**6  # of a family of rules, which has a member for each feature
 LONGEST = 10_000  # the longest n-grams that a loaded model can have
 
 
@@ -250,7 +250,7 @@ def _check_embedding(record: Record, family: MixedGaussian) -> None:
 
 
 def _sample_table(fitted: Record) -> FloatArray:
-    """Return a dummy row for a family whose parameters are numbers of features."""
+    """Return a dummy row for a family whose parameters are feature indices."""
     n_features = fitted.count("n_features_", at_least=1)
     if n_features > MAX_FEATURES:
         raise fitted.wrong("n_features_", f"at most {MAX_FEATURES}")

@@ -25,7 +25,7 @@ def number_to_json(value: SupportsFloat) -> float | str:
 
 
 class Record:
-    """An object of the header.
+    """An object in the header.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Arrays:
         *,
         gaps: bool = False,
     ) -> Array:
-        """Return an array; ``kind`` lists NumPy dtype kinds, None in ``shape`` is any length.
+        """Return an array; ``kind`` lists NumPy dtype kinds, None in ``shape`` allows any length.
 
         Numbers must be finite or, with ``gaps``, finite or NaN.
         """
@@ -184,7 +184,7 @@ class Arrays:
         return array
 
     def within(self, prefix: str) -> Arrays:
-        """Return the arrays whose names begin with a prefix, without it. They count as taken."""
+        """Return the arrays whose names begin with a prefix, and remove it. They count as taken."""
         names = [name for name in self.arrays if name.startswith(prefix)]
         return Arrays({name[len(prefix) :]: self.arrays.pop(name) for name in names}, [])
 

@@ -34,7 +34,7 @@ def objects_to_json(values: Any, name: str, arrays: dict[str, Array]) -> dict[st
 
 
 def _check_alike(values: list[Any], name: str) -> None:
-    """Raise unless all values that are not missing are strings, or all numbers, or all booleans."""
+    """Raise unless the values that are not missing are all strings, all numbers or all booleans."""
     kinds = {type(value) for value in values if is_missing(value) == "value"}
     if len(kinds) > 1 and not kinds <= {int, float}:
         raise ValueError(f"{name} has values of different types, {values!r}.")
@@ -120,7 +120,7 @@ def column_to_json(columns: Any, indices: list[int]) -> Json:
 
 
 def column_from_json(record: Record, key: str, names: list[str] | None, n: int) -> tuple[Any, Any]:
-    """Return the columns, and their numbers."""
+    """Return the columns, and their indices."""
     value = record.value.get(key)
     several: list[Any] = value if type(value) is list else [value]
     if all(type(column) is str for column in several):

@@ -45,9 +45,9 @@ class StoredStep:
     ----------
     kind : its class
     decisive : parameters that affect its results; every file has them
-    write : from a fitted step to JSON; adds its arrays
+    write : turns a fitted step into JSON, and adds its arrays
     read : sets the fitted attributes of a step, from JSON, arrays and the number of features
-    example : from a fitted step to a row that it accepts
+    example : returns a row that a fitted step accepts
     not_stored : parameters whose values are restored from the fitted attributes
     """
 
@@ -60,7 +60,7 @@ class StoredStep:
 
 
 def _numeric(shapes: Mapping[str, str], counts: Sequence[str] = ()) -> tuple[Writer, Reader]:
-    """Return how to store arrays of numbers.
+    """Return functions that write and read arrays of numbers.
 
     ``shapes`` has letters for the lengths of the axes, where n is the number of features. A
     question mark means that the attribute may be None.

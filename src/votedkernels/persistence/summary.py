@@ -36,7 +36,7 @@ def read_summary(path: str | PathLike[str]) -> dict[str, Any]:
         ``complexity_penalty``, ``l1_penalty``, ``l2_penalty``, ``objective``, ``dual_bound``,
         ``dual_gap``, ``n_rows``, ``training_error``, ``cross_validation`` (the score of the search,
         as text), ``n_iter``, ``stop_reason``. The first two penalties may be ``"auto"``. Numbers
-        that are not finite are None, and so are the classes of regression and whatever an older
+        that are not finite are None, and so are the classes of a regressor and whatever an older
         file does not contain. If there are several votes, all numbers are those of the first one.
 
     Raises
@@ -110,7 +110,7 @@ def _read_training(totals: Record) -> dict[str, Any]:
 
 
 def _first_vote(node: Record) -> tuple[Record, str, list[str], int]:
-    """Return the first vote of a tree, the prefix of its arrays, what surrounds it, and how many.
+    """Return the first vote of a tree, the prefix of its arrays, its steps, and the vote count.
 
     A `CalibratedClassifierCV` has several votes.
     """

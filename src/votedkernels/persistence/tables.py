@@ -10,12 +10,12 @@ from ..preparation.tables import TableCoding
 from .container import Json
 from .reading import Record
 
-#: The entry of a header; models that were not fitted to a data frame with gaps have none.
+#: The name of the header entry; models not fitted to a data frame with gaps have none.
 TABLE = "table"
 
 
 def table_to_json(model: Any) -> dict[str, Json]:
-    """Return the entry of the header for a model, or none."""
+    """Return the header entry for a model; empty if there is none."""
     coding: TableCoding | None = getattr(model, "table_", None)
     if coding is None:
         return {}
@@ -24,7 +24,7 @@ def table_to_json(model: Any) -> dict[str, Json]:
 
 
 def table_from_json(header: Record, n_features: int | None) -> dict[str, TableCoding]:
-    """Return the fitted attribute of a model, or none."""
+    """Return the fitted attribute of a model; empty if there is none."""
     if TABLE not in header.value:
         return {}
     record = header.record(TABLE)

@@ -129,14 +129,14 @@ def example_of(model: Any) -> Example:
 
 
 def chosen_of(model: Any) -> Any:
-    """Return the best estimator of a search, such as `GridSearchCV`; other models unchanged."""
+    """Return the best estimator of a search, such as `GridSearchCV`, or other models unchanged."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     return model
 
 
 def try_out(model: Any) -> None:
-    """Let a model decide on an example, so that parts that do not fit raise an error now."""
+    """Try a model on an example, so that parts that do not fit together raise an error now."""
     names = getattr(model, "feature_names_in_", None)
     rows = rows_of(example_of(model), names)
     ways = ("decision_function", "predict_proba", "predict")
@@ -158,7 +158,7 @@ def parameters_to_json(
     """Return the parameters that are decisive or differ from their defaults.
 
     Other versions of scikit-learn may lack the remaining ones. Parameters in ``instead`` are
-    replaced if they are not plain.
+    replaced if they are not plain values.
     """
     result, defaults = {}, signature(type(model)).parameters
     for key, value in model.get_params(deep=False).items():

@@ -1,4 +1,4 @@
-"""A vote as arrays, which have the names of the fitted attributes of a classifier.
+"""A vote as arrays, which are named like the fitted attributes of a classifier.
 
 The intercepts and the kernel families are in the header; everything else is an array.
 """

@@ -36,7 +36,7 @@ MILLISECONDS_PER_DAY = 86_400_000.0
 
 @dataclass(frozen=True)
 class FrameColumn:
-    """One column: numbers of kind ``"number"``, values of kind ``"text"`` or ``"category"``."""
+    """One column: numbers if its kind is ``"number"``, values for ``"text"`` and ``"category"``."""
 
     kind: Kind
     numbers: FloatArray | None = None
@@ -44,18 +44,18 @@ class FrameColumn:
 
 
 def is_frame(X: object) -> TypeGuard[Frame]:
-    """Whether X is a data frame of pandas or polars."""
+    """Whether X is a pandas or polars data frame."""
     return is_pandas(X) or is_polars(X)
 
 
 def is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
-    """Whether X is a data frame of pandas; does not import pandas."""
+    """Whether X is a pandas data frame; does not import pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(X, pandas.DataFrame)
 
 
 def is_polars(X: object) -> TypeGuard[pl.DataFrame]:
-    """Whether X is a data frame of polars; does not import polars."""
+    """Whether X is a polars data frame; does not import polars."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(X, polars.DataFrame)
 
@@ -163,7 +163,7 @@ def _plain_value(value: object) -> Value:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return str(value)  # NumPy has its own class of strings
+        return str(value)  # NumPy has its own string class
     return value if isinstance(value, bool | int | float) else str(value)
 
 

@@ -1,6 +1,6 @@
 """Prepares rows in this process.
 
-They are checked, identical ones are merged, the kernels are fitted, and the centres are chosen:
+Rows are checked, identical rows are merged, the kernels are fitted, and the centres are chosen:
 training rows, or points from the user.
 """
 
@@ -176,7 +176,7 @@ def find_outside(
     families: Sequence[KernelFamily],
     centers: Rows,
 ) -> tuple[Rows, Rows] | None:
-    """Return the centres that may not be rows, as rows and as centres; None if all are rows."""
+    """Return centres that may not be rows, in both forms (row, centre); None if all are rows."""
     if not gives_centers(estimator):
         return None
     if not are_precomputed(families):
@@ -191,7 +191,7 @@ def find_center_rows(
     sample: CanonicalSample,
     numbers: IntArray,
 ) -> IntArray | None:
-    """Return the row of each centre for the hybrid norm, None for the elastic net.
+    """Return the row of each centre for the hybrid norm; None for the elastic net.
 
     Raise if the hybrid norm is required but does not apply.
     """

@@ -1,8 +1,8 @@
-"""Targets of regression: numbers, which are learned in units of their own spread.
+"""Regression targets: numbers, which are learned in units of their own spread.
 
 Problems are solved for (t - center) / scale. The centre is the median of the targets (0 without an
-intercept) and the scale their mean absolute distance from it. So penalties do not depend on the
-unit of the target. F is divided by the scale, weights are measured in it, and the penalties L_k
+intercept) and the scale is their mean absolute distance from it. So penalties do not depend on
+the target's unit. F is divided by the scale, weights are measured in it, and the penalties L_k
 stay the same.
 """
 
@@ -45,7 +45,7 @@ class NumberTargets:
     def of_estimator(
         cls, estimator: LossParameters, values: FloatArray, codes: IntArray, weights: FloatArray
     ) -> NumberTargets:
-        """Return the targets of rows with these codes and weights, for a regressor."""
+        """Return a regressor's targets, for rows with these codes and weights."""
         targets = values[codes]
         center = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -80,13 +80,13 @@ class NumberTargets:
         return np.abs(error)
 
     def in_units(self, vote: Vote) -> Vote:
-        """Return a vote on scaled targets in the unit of the targets."""
+        """Convert a vote on scaled targets to the unit of the targets."""
         constants = vote.intercepts * self.scale + self.center
         return replace(vote, weights=vote.weights * self.scale, intercepts=constants)
 
 
 def make_loss(estimator: LossParameters, scale: float) -> Loss:
-    """Return the loss of a regressor, for targets that are divided by ``scale``."""
+    """Return the loss of a regressor, for targets divided by ``scale``."""
     if estimator.loss == "quantile":
         return Pinball(float(estimator.quantile))
     if estimator.loss == "absolute":
@@ -96,7 +96,7 @@ def make_loss(estimator: LossParameters, scale: float) -> Loss:
 
 
 def check_loss(estimator: LossParameters) -> None:
-    """Raise, before any work, for a loss that is not valid."""
+    """Raise for an invalid loss, before any work is done."""
     if estimator.loss not in LOSSES:
         known = ", ".join(map(repr, LOSSES))
         raise ValueError(f"loss must be one of {known}, got {estimator.loss!r}.")
@@ -108,7 +108,7 @@ def check_loss(estimator: LossParameters) -> None:
 
 
 def check_several_quantiles(estimator: QuantileParameters) -> None:
-    """Raise unless several quantiles are valid, and all other parameters allow them."""
+    """Raise unless the quantiles are valid and all other parameters allow several quantiles."""
     quantiles = estimator.quantiles
     if not isinstance(estimator.conformal, bool | np.bool_):
         raise ValueError(f"conformal must be True or False, got {estimator.conformal!r}.")

@@ -1,7 +1,7 @@
 """Prepares rows on a Dask cluster, as `local` does for rows in this process.
 
 There are two differences. Identical rows are not merged, which does not change the optimum. Kernel
-families are fitted to two rows with the mean and the variance of the sample, since that is all they
+families are fitted to two rows with the mean and the variance of the sample, which is all that they
 use.
 """
 
@@ -75,7 +75,7 @@ def place_remotely(
 
 
 def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> None:
-    """Raise, before any work, for parameters that do not support Dask arrays."""
+    """Raise for parameters that do not support Dask arrays, before any work is done."""
     instead = "; or collect the rows with X.compute() and fit them in one process."
     for family in families:
         if type(family) not in FAMILIES:
@@ -109,7 +109,7 @@ def check_support(estimator: Parameters, families: Sequence[KernelFamily]) -> No
 
 
 def measures_of(estimator: Parameters, families: Sequence[KernelFamily]) -> list[ComplexityMeasure]:
-    """Return the complexity measure of each family, or a placeholder for numbers."""
+    """Return the complexity measure of each family, or a placeholder if numbers are given."""
     if are_numbers(estimator.complexity):
         return [Trace()] * len(families)
     return measures_by_family(estimator.complexity, len(families))
@@ -126,6 +126,6 @@ def choose_remote_centers(
     if drawn is not None:
         return rows[drawn], drawn
     points = validate_centers(estimator, estimator.centers, families, as_table=True)
-    # Dense, like the rows.
+    # The centres are dense, like the rows.
     centers = np.asarray(points.toarray() if is_sparse(points) else points, dtype=np.float64)
     return centers, np.arange(len(centers))

@@ -5,9 +5,9 @@
     number      numbers, booleans, dates, durations
     category    categorical columns, and texts with few different values
 
-In the matrix, categories are numbers: the places of their values in a sorted list. A value that is
-not in the list is `UNKNOWN`, which no kernel treats as equal to anything. A gap is NaN. Means,
-deviations and the like are learned by the kernel families, on the rows of each fit.
+In the matrix, categories are numbers: the positions of their values in a sorted list. A value
+not in the list is `UNKNOWN`, which no kernel treats as equal to anything. A gap is NaN. Kernel
+families learn means, deviations and the like from the rows of each fit.
 
 `mixed_kernels` returns the families for such a matrix, which is what ``kernels="table"`` stands
 for.
@@ -28,9 +28,9 @@ from .frame_columns import Frame, FrameColumn, Value, is_frame, read_columns
 
 #: The fitted attribute that holds the coding.
 TABLE = "table_"
-#: The code of a category that the training rows do not have.
+#: The code of a category that does not occur in the training rows.
 UNKNOWN = -1.0
-#: A text column is categorical if it has at most this many values, or this share of the rows.
+#: A text column is categorical if it has at most this many values, or this many per row.
 MANY_TEXTS, SHARE_OF_ROWS = 20, 0.1
 #: The widths of Gaussians in a table.
 WIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -60,12 +60,12 @@ class TableCoding:
 
     @property
     def categorical(self) -> list[int]:
-        """The numbers of the categorical columns."""
+        """The indices of the categorical columns."""
         return [place for place, known in enumerate(self.categories) if known is not None]
 
     @property
     def numeric(self) -> list[int]:
-        """The numbers of the numeric columns."""
+        """The indices of the numeric columns."""
         return [place for place, known in enumerate(self.categories) if known is None]
 
     def encode(self, X: Frame) -> FloatArray:
@@ -89,7 +89,7 @@ def categories_of(column: FrameColumn) -> tuple[Value, ...] | None:
 
 
 def check_few_texts(name: str, column: FrameColumn) -> None:
-    """Raise if a column of texts has too many different values to be categorical."""
+    """Raise if a text column has too many different values to be categorical."""
     if column.kind != "text" or column.values is None:
         return
     n_values, n_rows = len(set(column.values) - {None}), len(column.values)
@@ -102,7 +102,7 @@ def check_few_texts(name: str, column: FrameColumn) -> None:
 
 
 def encode_column(name: str, column: FrameColumn, known: Sequence[Value] | None) -> FloatArray:
-    """Return a column as numbers: its own, or the places of its values among known categories."""
+    """Return a column as numbers: its own, or its values' indices among known categories."""
     if known is None:
         if column.numbers is None:
             raise ValueError(
@@ -136,7 +136,7 @@ def mixed_kernels(X: object) -> list[KernelFamily]:
     """Return the kernel families for a table with numbers, categories and gaps.
 
     They are what ``kernels="table"`` stands for: Gaussians over all columns, overlap kernels over
-    the categorical ones, and rules about single columns. Labels play no part.
+    the categorical ones, and rules about single columns. Labels are not used.
 
     Parameters
     ----------

@@ -35,11 +35,12 @@ from .parameters import Parameters, Penalties
 from .sample import Labels, Placement
 from .tables import families_for
 
-#: c in the formula of `resolve_penalties`.
-SHARE = 3e-3
+#: c in the formula of `resolve_penalties`. A second stage for the weights undoes the shrinkage of
+#: the l1 norm and has a penalty of its own, so more terms may vote.
+SHARE, SHARE_IF_RELAXED = 3e-3, 1e-3
 #: kappa_k is measured on this many rows, which are the same on a cluster.
 ROWS = 256
-#: Sample weights of any size are allowed. Penalties for more rows than this would vanish.
+#: Sample weights may have any size, but penalties for more rows than this would vanish.
 MOST_ROWS = 1e12
 
 
@@ -139,12 +140,12 @@ class Training:
 
     @property
     def n_problems(self) -> int:
-        """Number of problems: one for numbers or two classes, one per class for more."""
+        """Number of problems: one for regression or two classes, one per class for more."""
         return 1 if self.numbers is not None else count_problems(self.classes)
 
     @property
     def unit(self) -> float:
-        """The unit of F: 1 for classes, the scale of the targets for numbers."""
+        """The unit of F: 1 in classification, the scale of the targets in regression."""
         return 1.0 if self.numbers is None else self.numbers.scale
 
     @property
@@ -176,7 +177,7 @@ class Training:
     def error(self, decisions: FloatArray) -> float:
         """Return the error of votes on the training rows, weighted by ``weights``.
 
-        It is the share of rows in the wrong class, or the mean loss of numbers without a tube.
+        It is the share of misclassified rows or, in regression, the mean loss without a tube.
         """
         if self.numbers is not None:
             errors = self.unit * self.numbers.errors(decisions[:, 0], self.codes)
@@ -193,7 +194,7 @@ class Training:
         return np.array([columns.family_of(k).is_coded for k in range(columns.n_kernels)])
 
     def centers_of(self, rows: IntArray) -> IntArray:
-        """Return the centres at some rows; if some rows are not centres, all centres."""
+        """Return the centres at some rows, or all centres if some rows are not centres."""
         if self.center_of is None:
             return np.arange(self.columns.n_centers)
         return np.unique(self.center_of[rows])
@@ -241,7 +242,9 @@ class Training:
     def penalties_of(self, estimator: Penalties) -> tuple[float, float]:
         """Return the complexity penalty and the l1 penalty of an estimator as numbers."""
         penalties = estimator.complexity_penalty, estimator.l1_penalty
-        return resolve_penalties(*penalties, self.columns, self.complexities, self.m)
+        relaxed = self.numbers is None and getattr(estimator, "relaxation", None) is not None
+        share = SHARE_IF_RELAXED if relaxed else SHARE
+        return resolve_penalties(*penalties, self.columns, self.complexities, self.m, share)
 
     def problems(
         self, complexity_penalty: float, l1_penalty: float, l2_penalty: float = 0.0
@@ -320,7 +323,7 @@ def measure(
 
 
 def effective_rows(sample_weight: FloatArray) -> float:
-    """Return m: the number of rows, counted with their weights, limited to 1 to 1e12."""
+    """Return m: the number of rows, counted with their weights, clipped to the range 1 to 1e12."""
     return min(max(float(sample_weight.sum()), 1.0), MOST_ROWS)
 
 
@@ -330,6 +333,7 @@ def resolve_penalties(
     columns: Columns,
     complexities: FloatArray,
     m: float,
+    share: float = SHARE,
 ) -> tuple[float, float]:
     """Return lambda and beta as numbers; if time runs out, ``"auto"`` is NaN and no solver runs.
 
@@ -353,6 +357,8 @@ def resolve_penalties(
     complexities : array of shape (n_kernels,)
     m : float
         The number of rows, from `effective_rows`.
+    share : float
+        c.
     """
     if not isinstance(complexity_penalty, str) and not isinstance(l1_penalty, str):
         return float(complexity_penalty), float(l1_penalty)
@@ -361,7 +367,7 @@ def resolve_penalties(
     except OutOfTime:
         kappa = np.full(columns.n_kernels, np.nan)
         complexities = kappa
-    level = SHARE * math.sqrt(math.log(max(2, columns.n_kernels * columns.n_centers)) / m)
+    level = share * math.sqrt(math.log(max(2, columns.n_kernels * columns.n_centers)) / m)
     if isinstance(complexity_penalty, str):
         complexity_penalty = level / cheapest(complexities, kappa)
     if isinstance(l1_penalty, str):

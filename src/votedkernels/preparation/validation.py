@@ -32,7 +32,7 @@ from .tables import code_rows
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise, before any work, for a parameter that is out of range."""
+    """Raise for a parameter that is out of range, before any work is done."""
     for name in ("complexity_penalty", "l1_penalty", "l2_penalty"):
         value = getattr(estimator, name, 0.0)
         can_be_auto = name != "l2_penalty"
@@ -68,7 +68,7 @@ def check_parameters(estimator: Any) -> None:
 
 
 def check_verbose(verbose: object) -> None:
-    """Raise unless it is an integer >= 0; True is 1."""
+    """Raise unless ``verbose`` is an integer >= 0; True counts as 1."""
     if not isinstance(verbose, Integral | np.bool_) or int(verbose) < 0:
         raise ValueError(
             f"verbose must be 0 (silent), 1 (progress) or 2 (each round), got {verbose!r}."
@@ -76,7 +76,7 @@ def check_verbose(verbose: object) -> None:
 
 
 def check_squared_norm(estimator: Parameters) -> None:
-    """Raise for an unknown norm, or for a solver that supports no squared norm."""
+    """Raise for an unknown norm, or for a solver that does not support squared norms."""
     if getattr(estimator, "l2_norm", "auto") not in ("auto", "rkhs", "weights"):
         raise ValueError(f"l2_norm must be 'auto', 'rkhs' or 'weights', got {estimator.l2_norm!r}.")
     able = [name for name, solver in SOLVERS.items() if solver.takes_hybrid_norm]
@@ -88,7 +88,7 @@ def check_squared_norm(estimator: Parameters) -> None:
 
 
 def check_relaxation(relaxation: object) -> None:
-    """Raise unless it is None, "auto" or a positive number."""
+    """Raise unless ``relaxation`` is None, "auto" or a positive number."""
     if relaxation is None or (isinstance(relaxation, str) and relaxation == "auto"):
         return
     if not _is_number(relaxation) or not 0 < relaxation < np.inf:
@@ -229,7 +229,7 @@ def as_strings(X: Any, families: Sequence[KernelFamily], *, name: str = "X") -> 
     for number, row in enumerate(rows):
         if not isinstance(row, str):
             raise ValueError(_not_a_string(row, number, taker, name))
-    return [str(row) for row in rows]  # NumPy has its own class of strings
+    return [str(row) for row in rows]  # NumPy has its own string class
 
 
 def _not_a_string(row: object, number: int, taker: str, name: str) -> str:
@@ -263,7 +263,7 @@ def unwrap_column(X: Any) -> Any:
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Whether a column of pandas or polars holds numbers."""
+    """Whether a pandas or polars column holds numbers."""
     is_numeric = getattr(column.dtype, "is_numeric", None)
     if callable(is_numeric):
         return bool(is_numeric())
@@ -315,7 +315,7 @@ def validate_labels(X: object, y: Any) -> tuple[Labels, IntArray]:
 
 
 def validate_numbers(X: object, y: Any) -> tuple[FloatArray, IntArray]:
-    """Return the distinct targets of regression, and the index of each row's target among them."""
+    """Return the distinct regression targets, and the index of each row's target among them."""
     if y is None:
         raise ValueError(
             "This VotedKernelRegressor estimator requires y to be passed, but the target y is None."

@@ -14,7 +14,7 @@ of each row i. With labels y or targets t:
     pinball at tau        max(tau e, (tau - 1) e),      signs +-1, goals +-t,
                           e = t - f                     weights tau w and (1 - tau) w
 
-To add a loss, write one class with the method ``hinges``.
+To add a loss, write a class with a ``hinges`` method.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Hinges:
 
 
 class Loss(Protocol):
-    """A loss: it splits itself into hinges."""
+    """A loss that can be split into hinges."""
 
     def hinges(self, targets: FloatArray, w: FloatArray) -> Hinges:
         """Return the hinges for rows with these targets (or labels +-1) and weights."""
@@ -53,7 +53,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Hinge:
-    """The loss of classification, for labels +-1."""
+    """The classification loss, for labels +-1."""
 
     def hinges(self, targets: FloatArray, w: FloatArray) -> Hinges:
         """Return one hinge per row."""
@@ -62,12 +62,12 @@ class Hinge:
 
 @dataclass(frozen=True)
 class EpsilonInsensitive:
-    """The distance to the target, if it exceeds epsilon; for epsilon = 0, the absolute error."""
+    """The distance to the target beyond epsilon; for epsilon = 0, the absolute error."""
 
     epsilon: float = 0.0
 
     def hinges(self, targets: FloatArray, w: FloatArray) -> Hinges:
-        """Return two hinges per row: those of all rows from below, then those from above."""
+        """Return two hinges per row: first all for f below the target, then all for f above it."""
         return _two_sided(targets, self.epsilon, w, w)
 
 
@@ -78,7 +78,7 @@ class Pinball:
     quantile: float = 0.5
 
     def hinges(self, targets: FloatArray, w: FloatArray) -> Hinges:
-        """Return two hinges per row: those of all rows from below, then those from above."""
+        """Return two hinges per row: first all for f below the target, then all for f above it."""
         return _two_sided(targets, 0.0, self.quantile * w, (1.0 - self.quantile) * w)
 
 
@@ -95,7 +95,7 @@ def _two_sided(targets: FloatArray, epsilon: float, below: FloatArray, above: Fl
 def best_constant(signs: FloatArray, weights: FloatArray, goals: FloatArray) -> float:
     """Return the b that minimises sum_p w_p max(0, g_p - s_p b), or the middle of all such b.
 
-    The slope is minus the weight of the positive signs on the far left, and grows by w_p as b
+    On the far left, the slope is minus the total weight of the positive signs. It grows by w_p as b
     passes s_p g_p.
     """
     corners = signs * goals

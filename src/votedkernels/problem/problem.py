@@ -75,7 +75,7 @@ class Continuum:
     penalties: FloatArray
 
     def penalties_at(self, gammas: FloatArray) -> FloatArray:
-        """Return L at any widths within the range."""
+        """Return L for any widths within the range."""
         return np.asarray(np.interp(np.log(gammas), np.log(self.knots), self.penalties))
 
 
@@ -83,9 +83,9 @@ class Continuum:
 class Prices:
     """What one pass over all columns reveals about a dual vector.
 
-    ``bound`` is the lower bound that it proves. ``excess`` says how far columns violate their dual
-    constraints (see `Problem.excess`). It covers the worst centres, listed in ``centers``, or all
-    centres if that is None.
+    ``bound`` is the lower bound that the vector proves. ``excess`` says how far columns violate
+    their dual constraints (see `Problem.excess`), for the worst centres, listed in ``centers``, or
+    for all centres if ``centers`` is None.
     """
 
     bound: float
@@ -132,7 +132,7 @@ class Problem:
     def of_hinges(
         cls, columns: Columns, hinges: Hinges, penalties: FloatArray, **others: Unpack[Others]
     ) -> Problem:
-        """Return the problem of a loss, given as its hinges."""
+        """Return the problem for a loss, given as hinges."""
         return cls(
             columns, hinges.signs, hinges.weights, penalties,
             goals=hinges.goals, hinge_rows=hinges.rows, **others,
@@ -153,11 +153,11 @@ class Problem:
         return len(self.y) if self.hinge_rows is None else self.columns.n_rows
 
     def at_hinges(self, values: Reals) -> Reals:
-        """Return values that belong to rows, such as f, at the row of each hinge."""
+        """Return row values, such as f, at the row of each hinge."""
         return values if self.hinge_rows is None else values[self.hinge_rows]
 
     def signed(self, u: FloatArray) -> FloatArray:
-        """Return v, which has the sum of y_i u_i over the hinges of each row."""
+        """Return v: for each row, the sum of y_i u_i over its hinges."""
         if self.hinge_rows is None:
             return u * self.y
         sums = np.bincount(self.hinge_rows, u * self.y, self.columns.n_rows)
@@ -259,8 +259,8 @@ class Problem:
         """Return the correlation and the square that `dual_value` needs in addition to u.
 
         For the hybrid norm, these are the correlation minus the `norm_gradient` of v, and the
-        square of v. The elastic net does not use v; its square is what the excess of each
-        correlation over its penalty costs.
+        square of v. The elastic net does not use v; its square is the cost of the
+        excess of correlations over their penalties.
         """
         correlation = self.correlate(u)
         if not self.l2_penalty:

@@ -1,4 +1,4 @@
-"""The problem of the relaxed vote: new weights for chosen terms, under a squared norm.
+"""The problem of relaxing a vote: new weights for chosen terms, under a squared norm.
 
 The l1 norm chooses few terms, but it also shrinks their weights. Once the terms are chosen, their
 weights can be fitted again without that shrinkage (as in the relaxed lasso, Meinshausen 2007):
@@ -12,14 +12,14 @@ phi(h) is 0 for h <= 0, h^2 / 2 for 0 < h <= 1, and h - 1/2 for h > 1: a hinge w
 (Rennie and Srebro 2005). It is quadratic for rows within the margin, and linear for rows on the
 wrong side, so a few wrong labels do not distort the vote.
 
-K has a column for each term. W makes |z| the norm of the vote in the kernels' own spaces: for the
-terms of a positive definite kernel, W W^T is the inverse of M: their kernel matrix times its mean
+K has a column for each term. W makes |z| the norm of the vote in the kernels' own spaces. For the
+terms of a positive definite kernel, W W^T is the inverse of M, their kernel matrix times its mean
 diagonal entry (so that rescaling a kernel changes nothing), with a small ridge added to the
-diagonal. For other kernels, W is diagonal, 1 / s_t with s_t^2 = sum_i w_i K_t(x_i)^2.
+diagonal. For other kernels, W is diagonal with entries 1 / s_t, where s_t^2 = sum_i w_i K_t(x_i)^2.
 The ridge is part of the problem, so the problem has a solution even if the kernel matrix is
 singular: P is strongly convex in z, and D(u) <= P(z, b) for every feasible u. At the optimum,
-u_i = w_i phi'(1 - y_i f(x_i)). With this formula any (z, b) yields a u, so the gap P - D is exact
-and cheap.
+u_i = w_i phi'(1 - y_i f(x_i)). With this formula, any (z, b) yields a u, so the gap P - D is exact
+and cheap to compute.
 
 Other losses are sums of hinges (`losses`), whose corners are rounded in the same way. With goals g
 and a width d, phi(h) becomes d phi(h / d) with h_i = g_i - y_i f(x_i), and in the dual u_i becomes
@@ -59,7 +59,7 @@ class RelaxedVote:
 
 @dataclass(frozen=True)
 class Whitening:
-    """W, in one block per kernel: its terms, and their triangular factor or their scales."""
+    """W, with one block per kernel: its terms, and their triangular factor or their scales."""
 
     blocks: tuple[tuple[IntArray, FloatArray], ...]
 
@@ -136,7 +136,7 @@ def smooth_hinge(h: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class RelaxedProblem:
-    """The problem of the relaxed vote, for labels of +-1 or for hinges with goals.
+    """The problem of relaxing a vote, for labels +-1 or for hinges with goals.
 
     ``columns`` is B; it has no column for the intercept, and one row per hinge. All rows must have
     a positive weight.
@@ -155,7 +155,7 @@ class RelaxedProblem:
     def of_hinges(
         cls, design: Design, hinges: Hinges, *, rho: float, width: float = 1.0
     ) -> RelaxedProblem:
-        """Return the problem of a loss, given as its hinges, over the rows of a design."""
+        """Return the problem for a loss, given as hinges, over the rows of a design."""
         if hinges.rows is not None:
             design = RepeatedDesign(design, hinges.rows)
         return cls(design, hinges.signs, hinges.weights, rho, goals=hinges.goals, width=width)

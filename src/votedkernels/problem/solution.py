@@ -6,8 +6,8 @@ in double precision. Their rounding errors, relative to F, are about
     eps * sum_t |a_t| max|K_t| / F      (the votes, where large terms cancel)
     eps * sum_i u_i * max_k max|K_k| / L_k      (the dual constraints)
 
-This is negligible on ordinary data, but it invalidates the certificate if kernels reach 1e20 and
-the penalty is 1e-3. If the values of a kernel are themselves sums that cancel, the errors are
+They are negligible on ordinary data, but invalidate the certificate if kernels reach 1e20 and the
+penalty is 1e-3. If the values of a kernel are themselves sums that cancel, the errors are
 larger (`error_growth`). The hybrid norm adds sums over pairs of weights, with errors of about
 
     eps * rho sum_k max|K_k| (sum_j |a_kj|)^2 / F      (the square, and that of v)
@@ -135,7 +135,7 @@ def _hybrid_error(problem: Problem, solution: Solution, largest: FloatArray) -> 
 
 
 def closer_rounding_error(problem: Problem, solution: Solution) -> float:
-    """Return the same estimate as `rounding_error`, from the actual sizes of the sums."""
+    """Return the same estimate as `rounding_error`, but from the actual sizes of the sums."""
     columns, terms = problem.columns.at_hand(), solution.terms
     eps = ULPS * float(np.finfo(np.float64).eps)
     eps *= float(columns.error_growth().max())

@@ -1,4 +1,4 @@
-"""A vote that is independent of its problem: it has its kernels and points, and can decide.
+"""A vote that is independent of its problem: it has its own kernels and points, and evaluates f.
 
     f_p(x) = sum_t weights[p, t] K_{kernels[t]}(x, points[places[t]]) + intercepts[p]
 
@@ -229,7 +229,7 @@ def union_of_terms(
 def merge_rules(
     kernels: IntArray, centers: IntArray, levels: FloatArray, weights: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Join terms that are the same rule at different centres, and add up their weights."""
+    """Merge terms that are the same rule at different centres, and add up their weights."""
     keys = np.stack([kernels, np.where(np.isnan(levels), centers, -1), np.nan_to_num(levels)])
     _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     merged = np.zeros((*weights.shape[:-1], len(first)))

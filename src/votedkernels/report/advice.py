@@ -16,11 +16,11 @@ from .held_out import HeldOut
 UNEQUAL_SPREADS = 100.0
 #: A class with at most this share of the rows is rare.
 RARE = 0.2
-#: Errors of classes that differ by this factor call for weights.
+#: Class errors that differ by this factor call for class weights.
 UNEQUAL_ERRORS = 2.0
 #: The training error is far below the held-out error if it is less than this share of it.
 OPTIMISTIC = 0.5
-#: More than this share of the rows is a large model.
+#: A model with more than this share of the rows is large.
 MANY_EXAMPLES = 0.5
 
 

@@ -11,7 +11,7 @@ from ..display.grids import tabulate_search
 from ..display.levels import curve_of_levels, went_down_a_path
 from ..kernels.base import FloatArray
 
-#: The chosen alternative, in the terms of the tables of a search.
+#: The chosen alternative, in the form that the tables of a search expect.
 CHOSEN: dict[str, Any] = {"kernels": None, "complexity": None}
 
 

@@ -17,7 +17,7 @@ from ..kernels.base import FloatArray, IntArray
 
 #: Probabilities are grouped into this many bins with equal numbers of rows.
 BINS = 8
-#: Fewer rows than this per bin say nothing.
+#: Bins with fewer rows than this are not informative.
 LEAST_ROWS = 10
 #: The smallest probability in the log loss.
 SMALLEST = 1e-15
@@ -59,7 +59,7 @@ class HeldOut:
         return counts
 
     def log_loss(self) -> float:
-        """Return the mean negative logarithm of the probability of the right class."""
+        """Return the mean negative logarithm of the probability of the correct class."""
         assert self.probabilities is not None
         right = self.probabilities[np.arange(len(self.true)), self.true]
         return float(-np.log(np.maximum(right, SMALLEST)).mean())
@@ -71,10 +71,10 @@ class HeldOut:
         return float(((self.probabilities - outcome) ** 2).sum(axis=1).mean())
 
     def reliability(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Return the mean predicted probability, the observed share and the rows of each bin.
+        """Return the mean predicted probability, observed share and row count of each bin.
 
         With two classes, this is the probability of the second one. With more, it is that of the
-        predicted class, and the share is that of right predictions.
+        predicted class, and the share is that of correct predictions.
         """
         assert self.probabilities is not None
         if len(self.classes) == 2:
@@ -95,7 +95,7 @@ def predict_held_out(
 ) -> HeldOut | None:
     """Fit a copy of the model on each training part, and predict the rows that it leaves out.
 
-    A search repeats its search in each fold, so its choices are tested too. Returns None if some
+    A search is repeated in each fold, so its choices are tested too. Returns None if some
     class has a single row.
     """
     classes, codes = np.unique(np.asarray(y), return_inverse=True)

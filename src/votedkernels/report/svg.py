@@ -1,4 +1,4 @@
-"""Drawings by matplotlib as SVG, for use inside a page.
+"""matplotlib drawings as SVG, for use inside a page.
 
 Colours are drawn as placeholders and replaced by CSS variables, so that one drawing serves light
 and dark pages. The same data yield the same bytes.
@@ -110,7 +110,7 @@ def embed(figure: Any) -> str:
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', svg, count=1)
     for placeholder, css in _CSS.items():
         svg = svg.replace(placeholder, css)
-    # Prefix ids by a hash of the content, so that they differ from those of other figures.
+    # Prefix ids with a hash of the content, so that they differ from those of other figures.
     prefix = "f" + hashlib.sha256(svg.encode()).hexdigest()[:8]
     used = set(re.findall(r'(?:url\(#|xlink:href="#)([\w-]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)

@@ -1,4 +1,4 @@
-"""The solvers. Each minimises F of a `Problem` and returns a `Solution` with its certificate."""
+"""The solvers. Each minimises F for a `Problem` and returns a `Solution` with its certificate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from .rounds import Incumbent, Round
 
 
 class SolverOptions(TypedDict, total=False):
-    """The options of every solver; see `solve_by_column_generation`."""
+    """The options that every solver takes; see `solve_by_column_generation`."""
 
     tol: Required[float]
     max_iter: int | None
@@ -77,7 +77,7 @@ def solve_problem(
 ) -> Solution:
     """Solve a problem with the named solver, over a continuum of widths if the problem has one.
 
-    A continuum ignores ``start``, whose terms have other widths.
+    For a continuum, ``start`` is ignored, because its terms have other widths.
     """
     if problem.continuum is not None:
         return solve_over_continuum(problem, SOLVERS[solver].solve, **options)

@@ -53,9 +53,9 @@ MAX_STEPS = 100
 TO_BOUNDARY = 0.99
 #: Double precision does not allow smaller relative gaps.
 SMALLEST_GAP = 1e-11
-#: A row is on the margin if D is smaller than this times its diagonal entry of Z E Z^T.
+#: A row is on the margin if D is smaller than this times its diagonal entry in Z E Z^T.
 MARGIN_ROW = 1e-4
-#: The first mu, in units of the mean weight, and slacks, in units of the largest correlation.
+#: First mu, in units of the mean weight; first slacks, in units of the largest correlation.
 FIRST_MU = 10.0
 FIRST_SLACK = 0.1
 #: The largest number of corrections per step. Products outside this range, in units of mu, are
@@ -184,7 +184,7 @@ class _State:
     def vote(self) -> tuple[float, FloatArray]:
         """Return F on the pool, and weights that are 0 for columns the optimum does not use.
 
-        These are the columns whose constraints have large slacks compared with their share in F.
+        These are the columns whose constraints have large slacks compared with their share of F.
         """
         b = self.b
         _, _, p, q = self.dual
@@ -253,7 +253,7 @@ class _State:
         return move
 
     def _factor(self) -> Solve:
-        """Return a function that solves for (du, db, change of the intercept).
+        """Return a function that solves for (du, db, change in the intercept).
 
         For rows on the margin, D is near 0, so we must not divide by it. These rows stay in the
         linear system, which has one unknown per such row and one, db_c / sqrt(E_c), per column.

@@ -28,7 +28,7 @@ FEWEST_CANDIDATES = 1024
 CANDIDATE_ROUNDS = 20
 SMALLEST_SUBSAMPLE = 100
 SUBSAMPLE_TOL = 1e-3
-#: With more rows, a path also starts from a subsample.
+#: With more rows than this, a path also starts from a subsample.
 MANY_ROWS = 4000
 #: If neither bound improves for this many rounds, double precision is exhausted.
 ROUNDS_WITHOUT_GAIN = 20

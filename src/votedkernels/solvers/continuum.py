@@ -72,7 +72,7 @@ def solve_over_continuum(
 
 
 class Exchange:
-    """The best vote found so far, over any widths, and the best bound that holds for all."""
+    """The best vote found so far, over any widths, and the best bound for all widths."""
 
     def __init__(self, problem: Problem, tol: float) -> None:
         #: The problem over the current widths.

@@ -10,7 +10,7 @@ With a hybrid norm, the problem on the pool is quadratic. A column is then steep
 with the dual vector, minus the pull of the terms that share its kernel, exceeds its penalty.
 Without a hybrid norm, the optimum on the pool is a corner. Once the solution is accurate enough,
 that corner is known: the rows on the margin and the columns with a weight determine each other, and
-a linear system yields them to the last digits.
+a linear system yields them to the last digit.
 
 The smoothed problem divides by penalties, so every kernel needs one. Kernels without a penalty get
 a small one, a fraction of their largest value, which also tends to zero; see `with_floors`.
@@ -39,7 +39,7 @@ SHRUNK = 0.99
 FLOORS = (1e-3, 1e-5, 1e-7, 1e-9)
 #: Penalties below this, in the same units, count as missing.
 VANISHING = 1e-30
-#: Relative gap of the problems with substitutes. It proves nothing about the original problem.
+#: Relative gap for the problems with substitutes. It proves nothing about the original problem.
 FLOOR_TOL = 1e-8
 
 
@@ -66,7 +66,7 @@ def _grow_pool(rounds: Rounds, start: Terms | None) -> str:
     """Add the steepest coordinates round by round; return why no improvement is possible."""
     problem, best, tol = rounds.problem, rounds.best, rounds.tol
     pool = DescentPool(problem)
-    if start is None and problem.center_rows is None:  # the hybrid norm needs rows as centres
+    if start is None and problem.center_rows is None:  # the hybrid norm needs centres that are rows
         solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL)
         start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
     u, v = problem.empty_dual(), Terms.none()

@@ -1,9 +1,9 @@
-"""The paper's linear program (section 5.1), solved as a whole, as a reference.
+"""The paper's linear program (section 5.1), solved as a whole, for reference.
 
     min  sum_i w_i xi_i + sum_kj L_k (a+_kj + a-_kj)
     s.t. xi_i >= 1 - y_i sum_kj (a+_kj - a-_kj) K_k(x_i, c_j),    a+, a-, xi >= 0
 
-(with a goal instead of 1, and one xi per hinge, for other losses).
+For other losses, a goal replaces 1, and there is one xi per hinge.
 All 2 p n_centers columns are in memory, so this is for small problems and for checking other
 solvers. Columns are divided by their largest absolute value, and the objective by a common unit.
 Neither changes the solution.
@@ -30,7 +30,7 @@ from .rounds import Round, Rounds
 LP_SECONDS = 24 * 3600.0
 #: Bytes per entry: our dense array, and the value and index that HiGHS stores by row and by column.
 BYTES_PER_ENTRY = 40
-#: Time that HiGHS takes to read an entry, without any way to interrupt it.
+#: Time that HiGHS takes to read an entry; reading cannot be interrupted.
 LOAD_SECONDS = 1e-7
 
 
@@ -56,7 +56,7 @@ def solve_by_full_lp(
     start: Terms | None = None,
     on_round: Callable[[Round], bool] | None = None,
 ) -> Solution:
-    """Minimise F by one linear program; ``max_iter`` and ``start`` are not used."""
+    """Minimise F by solving one linear program; ``max_iter`` and ``start`` are not used."""
     del max_iter, start
     rounds = Rounds(problem, tol=tol, on_round=on_round)
     return rounds.run(lambda: _solve_once(rounds))

@@ -1,8 +1,8 @@
 """Chooses columns one by one: orthogonal least squares.
 
 Some columns have been chosen already. For each of the others, let q_j be the part that is
-orthogonal to the chosen ones. The column whose q_j lowers the squared distance to a target r most
-joins next:
+orthogonal to the chosen ones. The next column is the one that most reduces the squared distance
+to a target r, that is, the one with the largest
 
     (q_j . r)^2 / (|q_j|^2 + delta)
 
@@ -27,7 +27,7 @@ DEPENDENT = 1e-10
 def choose_columns(
     values: FloatArray, target: FloatArray, w: FloatArray, chosen: IntArray, n: int
 ) -> IntArray:
-    """Return up to n columns to add to the chosen ones, in the order of their choice.
+    """Return up to n columns to add to the chosen ones, in the order in which they are chosen.
 
     Parameters
     ----------

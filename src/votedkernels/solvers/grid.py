@@ -20,7 +20,7 @@ from . import Master, solve_by_column_generation
 DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 #: Penalties that suit many data sets: with a time limit, a grid is solved from here outwards.
 USUAL_PAIR = (1e-2, 3e-3)
-#: The distance of a decade down, if a decade up is 1.
+#: The length of a decade down, if that of a decade up is 1.
 DOWN = 1.5
 #: Stands for a penalty of 0 when decades are counted.
 SMALLEST = 1e-20
@@ -67,8 +67,8 @@ def solve_grid(
     The penalties of ``problem`` itself are not used. By default, ``order`` is that of `walk`. Pairs
     that the deadline leaves unsolved get the empty vote. ``on_point`` is called after each pair.
 
-    If double precision fails at a pair, it also fails at smaller penalties, and takes much longer.
-    ``pass_over_imprecise`` skips these and assigns them the vote of that pair, without a bound.
+    If double precision fails at a pair, it also fails at smaller penalties, and more slowly. With
+    ``pass_over_imprecise``, these are skipped and get the vote of that pair, without a bound.
     """
     shape = (len(complexity_penalties), len(l1_penalties))
     solutions: dict[tuple[int, int], Solution] = {}

@@ -1,6 +1,6 @@
 """Where a path of votes begins.
 
-With fixed prices p_k, the penalties are L_k = level * p_k. No column has a weight above the level
+With fixed prices p_k, the penalties are L_k = level * p_k. No column has a weight at levels above
 
     max_kj |sum_i w_i y_i K_k(x_i, c_j)| / p_k
 

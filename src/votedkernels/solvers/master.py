@@ -1,6 +1,6 @@
 """The pool of columns, and its LP on the rows near the margin: the master of column generation.
 
-Columns join a pool when they are violated, and leave it when they have had no weight for a while.
+Columns join the pool when they are violated, and leave it when they have had no weight for a while.
 
 In its dual form, the pool's columns are the rows of a small LP, and the samples are its variables:
 
@@ -12,7 +12,7 @@ the costs (`problem.losses`).
 The weights a_c are the duals of its rows. A new column adds a row, and a new penalty only moves
 bounds, so the last basis remains a good start.
 
-Samples far from the margin are constants of the LP: u_i = 0 if y_i f(x_i) is clearly above 1, and
+Samples far from the margin are constants in the LP: u_i = 0 if y_i f(x_i) is clearly above 1, and
 u_i = w_i if it is clearly below. If the solution shows that some were fixed wrongly, `Master.solve`
 frees them and solves again, until none is left.
 
@@ -37,7 +37,7 @@ from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, Table,
 
 #: A column is violated if it exceeds its penalty by more than this share of the tolerance.
 VIOLATION = 0.1
-#: For this purpose, the tolerance is at most this.
+#: For this purpose, the tolerance is capped at this value.
 LARGEST_TOL = 1e-6
 
 
@@ -122,7 +122,7 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
-#: After this many entries touched by pivots, the next ones are compiled, whatever the budget says.
+#: Once pivots have touched this many entries, later ones are compiled, whatever the budget says.
 MANY_TOUCHES = 2 * 10**9
 #: Units that differ by less than this factor count as equal.
 COARSER = 1e3
@@ -142,7 +142,7 @@ class Master(ColumnPool):
         self.u = np.where(inside, problem.w, 0.0)
         self.settled = False
         self.coarseness = 0  # index of the unit of u in use
-        self.failures: Counter[str] = Counter()  # in a row, by LP method
+        self.failures: Counter[str] = Counter()  # consecutive, by LP method
         # The table of the last LP, its basic variables, and where each column was in it (or -1).
         self._table: Table | None = None
         self._basic = np.zeros(0, np.intp)
@@ -174,11 +174,11 @@ class Master(ColumnPool):
         self.add_columns(terms.kernels[chosen], terms.centers[chosen])
 
     def go_on_with(self, problem: Problem) -> None:
-        """Continue with the same problem at other penalties, or within another budget."""
+        """Continue with the same problem, but with other penalties or another budget."""
         self.problem, self.is_cramped = problem, False
 
     def add_worst(self, excess: FloatArray, tol: float, candidates: IntArray | None = None) -> bool:
-        """Add the worst violated columns; return False if there are none outside, or no room.
+        """Add the most violated columns; return False if none are outside, or there is no room.
 
         ``excess`` is as in `worst_outside`.
         """
@@ -199,9 +199,9 @@ class Master(ColumnPool):
     def room(self) -> int:
         """How many more columns fit in memory.
 
-        An LP of q columns needs memory for their values: twice on the stored rows and four times on
-        its own rows. It also needs six square matrices of side q. Blocks of kernel values are not
-        in use at that time.
+        An LP with q columns needs memory for their values: twice on the stored rows, and four times
+        on its own rows. It also needs six q-by-q matrices. Blocks of kernel values are not in use
+        at that time.
         """
         budget = self.problem.budget
         half = (2 * len(self._stored) + 4 * self._n_variables) / 12
@@ -235,7 +235,7 @@ class Master(ColumnPool):
         return self._columns_on(rows)[:, places]
 
     def _rows_of(self, hinges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a mask of the rows that have any of some hinges."""
+        """Return a mask of the rows that have at least one of these hinges."""
         if self.problem.hinge_rows is None:
             return hinges
         rows = np.zeros(self.problem.n_rows, bool)
@@ -283,7 +283,7 @@ class Master(ColumnPool):
         return terms, u, decision
 
     def start_from(self, decision: FloatArray) -> None:
-        """Use a vote's values to guess on which side of the margin each sample is."""
+        """Use a vote's values to guess which side of the margin each sample is on."""
         self.margins = self.problem.margins(decision)
         inside = self.margins < 1
         self.u = np.where(inside, self.problem.w, 0.0)
@@ -358,7 +358,7 @@ class Master(ColumnPool):
         u = np.zeros(len(problem.y))
         u[fixed] = problem.w[fixed]
         u[rows] = np.clip(result.x * unit, 0.0, problem.w[rows])
-        # The scaled columns are at most 1, so smaller weights than this drown in rounding errors.
+        # The scaled columns are at most 1, so weights smaller than this drown in rounding errors.
         dual = result.row_dual[:n_pool]
         least = np.finfo(np.float64).eps * np.abs(dual).max(initial=0.0)
         unused = (self.row_status == BASIC) | (np.abs(dual) <= least)
@@ -385,7 +385,7 @@ class Master(ColumnPool):
         return lp, Basis(self.column_status[rows], row_status, self._table_on(rows))
 
     def _table_on(self, rows: IntArray) -> Table | None:
-        """Return the table of the last LP for one on the given rows."""
+        """Return the table of the last LP, adapted to an LP on the given rows."""
         if self._table is None:
             return None
         columns = np.searchsorted(rows, self._basic)

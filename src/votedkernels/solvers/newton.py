@@ -10,7 +10,7 @@ is multiplied by d, and the right-hand side by g on I and by d on J). A step to 
 change I and J. If it does not, the point is the minimum of P. This takes a few steps (the finite
 Newton method of Mangasarian 2002, and of Keerthi and DeCoste 2005). A step that would increase P is
 halved. The matrix is updated only for rows that enter or leave I, and each rho starts from the
-solution of the one before.
+solution for the previous one.
 """
 
 from __future__ import annotations

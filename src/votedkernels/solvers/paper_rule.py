@@ -10,7 +10,7 @@ Each round moves one weight: the one whose subgradient
 is largest in absolute value. An exact search over the breakpoints moves this weight to where F is
 smallest. If the weight is already there, the rule stops. The paper leaves open what happens at a
 margin of exactly 1. Its inequality y_i f(x_i) < 1 is strict, so here such a sample counts as
-settled. The y_j that is missing in the printed phi only flips signs.
+settled. The y_j that is missing from the printed phi only flips signs.
 
 The hinge is neither smooth nor separable, so a point where no single weight improves F need not be
 a minimum: the rule **stalls**, often far from the optimum. It is included for study. The solution
@@ -78,7 +78,7 @@ def _follow_rule(rounds: Rounds) -> str:
 
 
 def subgradients(weights: FloatArray, correlation: FloatArray, problem: Problem) -> FloatArray:
-    """Return the three-case subgradient of every weight."""
+    """Return the three-case subgradient for every weight."""
     L = problem.penalties[:, None]
     at_zero = np.where(np.abs(correlation) <= L, 0.0, -correlation + np.sign(correlation) * L)
     slopes = np.where(weights != 0, -correlation + np.sign(weights) * L, at_zero)

@@ -1,4 +1,4 @@
-"""Several quantiles that never cross, fitted together by their own column generation.
+"""Several quantiles that never cross, fitted together by column generation.
 
 The quantile functions are sums of layers: f_q = g_1 + ... + g_q. The first layer is a vote with
 weights of any sign. The others have weights >= 0 on kernels that are >= 0, and a constant >= 0. So
@@ -56,7 +56,7 @@ class QuantileProblem:
         return self.w[:, None] * (self.quantiles - 1.0)
 
     def objective(self, layers: list[Terms]) -> float:
-        """Return F of the votes of all layers."""
+        """Return F for the votes of all layers."""
         value, f = 0.0, np.zeros(len(self.w))
         for layer, quantile in zip(layers, self.quantiles, strict=True):
             f = f + layer.intercept
@@ -84,7 +84,7 @@ class QuantileProblem:
         return v
 
     def excess(self, v: FloatArray) -> FloatArray:
-        """Return how far each column of each layer is from its constraint, as a ratio.
+        """Return each column's sum, in each layer, as a ratio to the limit of its constraint.
 
         The shape is (n_layers, n_kernels, n_centers); a ratio above 1 is a violation.
         """

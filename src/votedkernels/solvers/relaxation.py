@@ -62,9 +62,9 @@ class ChosenColumns:
         tol: float,
         certify: bool = True,
     ) -> list[RelaxedVote]:
-        """Return the relaxed votes for a loss, given as its hinges, one for each rho.
+        """Return one relaxed vote per rho, for a loss given as hinges.
 
-        Without ``certify``, they have no certificate, which saves time.
+        Without ``certify``, the votes have no certificate, which saves time.
         """
         width = 1.0 if hinges.goals is None else WIDTH_OF_NUMBERS
         problem = RelaxedProblem.of_hinges(self.design, hinges, rho=1.0, width=width)
@@ -78,7 +78,7 @@ class ChosenColumns:
 
 
 def slopes_of(hinges: Hinges, decision: FloatArray) -> FloatArray:
-    """Return minus the slope of each row's rounded loss at a vote on numbers."""
+    """Return minus the slope of each row's rounded loss, for a vote that predicts numbers."""
     assert hinges.goals is not None
     assert hinges.rows is not None
     h = hinges.goals - hinges.signs * decision[hinges.rows]

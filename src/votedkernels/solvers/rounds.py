@@ -3,7 +3,7 @@
 A round finds a lower bound, after which the solver calls `Rounds.bounded`, and a better vote, after
 which it calls `Rounds.moved`. Both raise `Finished` if the solver should stop. However a solver
 ends, `Rounds.run` returns a verified solution, so nothing is lost at a time limit or Ctrl-C.
-`Incumbent` is that solution as it improves, and `solve_subsample` returns the vote that it may
+`Incumbent` is that solution as it improves, and `solve_subsample` returns a vote that a solver may
 start from.
 """
 
@@ -87,11 +87,11 @@ class Incumbent:
         return self.objective - self.dual_bound <= tol * self.objective
 
     def round(self, n_iter: int) -> Round:
-        """Return a report of the best so far."""
+        """Return a report on the best solution so far."""
         return Round(n_iter, self.solution(n_iter, "interrupted"))
 
     def verified(self, n_iter: int, stop_reason: str, tol: float) -> Solution:
-        """Return the best so far, checked for rounding errors, and never worse than no vote."""
+        """Return the best solution so far, checked for rounding errors; no worse than no vote."""
         solution = verify(self.problem, self.solution(n_iter, stop_reason), tol)
         nothing = Incumbent(self.problem)
         if solution.objective > nothing.objective:
@@ -184,14 +184,14 @@ class Rounds:
         self.problem.budget.check_time()
 
     def moved(self) -> None:
-        """Stop after the vote of a round if this was the last round allowed."""
+        """Stop after a round has found its vote if no further round is allowed."""
         if self.max_iter is not None and self.n_iter >= self.max_iter:
             raise Finished("optimal" if self.best.is_optimal(self.tol) else "max-iter")
 
     def offer_start(self, terms: Terms) -> FloatArray:
         """Offer the best multiple of a vote from elsewhere; return the vote's values at the rows.
 
-        They are computed even if time is up: a few columns are cheap, and having a vote matters.
+        These are computed even if time is up: a few columns are cheap, and having a vote matters.
         Only costly kernels respect the deadline.
         """
         problem = self.problem
@@ -202,7 +202,7 @@ class Rounds:
         return decision
 
 
-#: A problem is first solved roughly on a quarter of its rows, and so on recursively.
+#: A problem is first solved roughly on a quarter of its rows, recursively.
 SUBSAMPLE_RATIO = 4
 
 

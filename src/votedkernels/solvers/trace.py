@@ -28,7 +28,7 @@ WARM_UP_SIZE = 200
 class Trace:
     """The certificates of one solver, summed over the one-vs-rest problems.
 
-    The first record is that of the empty vote, at the time when the data were ready. Each round
+    The first record is that of the empty vote, made when the data were ready. Each round
     adds a record with the best values so far. The last record is the verified certificate of the
     model.
     """
@@ -41,7 +41,7 @@ class Trace:
 
 
 def warm_up(problem: Problem, tol: float) -> None:
-    """Load all code that is compiled on first use, by a short run of column generation."""
+    """Load all code that is compiled on first use, with a short run of column generation."""
     rows = np.arange(min(WARM_UP_SIZE, problem.n_rows))
     centers = np.arange(min(WARM_UP_SIZE, problem.columns.n_centers))
     part = problem.restricted(rows, centers)

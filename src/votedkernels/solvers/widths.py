@@ -193,7 +193,7 @@ class _Pricer:
         return self.continuum.penalties_at(np.exp(t))
 
     def values(self, centers: IntArray, t: FloatArray) -> FloatArray:
-        """Return v at some pairs of a centre and a t."""
+        """Return v for some pairs of a centre and a t."""
         out = np.empty(len(t))
         columns = self.problem.columns.at_hand()
         rows = take_rows(columns.X, self.active)

@@ -10,14 +10,14 @@ is always a valid start, even if rows, variables or penalties have changed.
 This is the dual simplex method [1]_ for boxed variables [2]_. Each step
 
 1. chooses the value with the largest infeasibility in the dual steepest-edge norm [3]_ (the norms
-   are updated, and computed anew with the tableau),
+   are updated, and recomputed with the tableau),
 2. finds what enters by the bound-flipping ratio test [4]_, [5]_: the step passes all breakpoints
    that still improve the dual objective, and the variables passed flip to their other bound,
 3. updates the duals, the table and the values.
 
-`tableau` does these steps, and `pivots` has them compiled. The table outlives the program: the next
-one, with more rows or other bounds, starts from it. It is computed anew from the basis
-(`factorise`) only when the two systems of the basis show that rounding errors have piled up.
+`tableau` implements these steps, and `pivots` compiles them. The table outlives the program: the
+next program, with more rows or other bounds, starts from it. It is recomputed from the basis
+(`factorise`) only when the two systems of the basis show that rounding errors have accumulated.
 
 References
 ----------
@@ -53,7 +53,7 @@ from .tableau import (
     update_values,
 )
 
-#: Free columns of a new table, which let the basis grow.
+#: Free columns in a new table, which let the basis grow.
 ROOM = 64
 #: A basis whose inverse has larger entries is treated as singular.
 LARGEST_INVERSE = 1e13
@@ -63,11 +63,11 @@ CHECK_EVERY = 100
 PIVOTS_AT_ONCE = 20
 #: Successful solves need at most four; beyond ten, another method is faster.
 PIVOTS_PER_ROW = 10
-#: Largest residual of the basis' two systems after updates.
+#: Largest residual of the basis' two systems that is allowed after updates.
 ACCURACY = 1e-11
 #: Give up after a new factorisation has contradicted this many final states.
 MOST_DISPUTED = 10
-#: The deadline has ended a run of pivots; it can also end in the ways of `tableau`.
+#: The deadline has ended a run of pivots; `tableau` defines the other ways in which a run ends.
 LATE = 3
 
 
@@ -108,7 +108,7 @@ def solve_dense(
 class _DenseSimplex:
     """A linear program, its current basis, and the tableau of that basis.
 
-    ``refactor`` must be called before anything else.
+    Call ``start`` or ``refactor`` before anything else.
     """
 
     tableau: Tableau
@@ -187,7 +187,7 @@ class _DenseSimplex:
     def advance(
         self, limit: int, deadline: float | None, *, compiled: bool = False
     ) -> tuple[int, int]:
-        """Do up to ``limit`` pivots; return (how it ended, how many were done)."""
+        """Do up to ``limit`` pivots; return (how the run ended, how many were done)."""
         done = 0
         while done < limit:
             if deadline is not None and time.perf_counter() >= deadline:
@@ -215,7 +215,7 @@ class _DenseSimplex:
 
 
 def factorise(program: Program, B: IntArray, S: IntArray) -> Table:
-    """Return the table of a basis; of the empty basis if A_SB is singular."""
+    """Return the table of a basis, or of the empty basis if A_SB is singular."""
     inverse = _inverse(program.A, B, S)
     if inverse is None:
         B, S, inverse = B[:0], S[:0], np.zeros((0, 0))
@@ -224,11 +224,11 @@ def factorise(program: Program, B: IntArray, S: IntArray) -> Table:
 
 
 def make_tableau(program: Program, table: Table, A_bound: FloatArray) -> tuple[Tableau, int]:
-    """Return the tableau of a basis, given its table, and its size.
+    """Return the tableau of the basis with this table, and the size of the basis.
 
     Because every variable is boxed, nonbasic variables can always be placed at the bounds that
-    their reduced costs require: any basis is dual feasible. ``A_bound``, an array of the shape of
-    A, is overwritten and becomes part of the tableau.
+    their reduced costs require: any basis is dual feasible. ``A_bound``, an array with the shape
+    of A, is overwritten and becomes part of the tableau.
     """
     B, S = table.columns, table.rows
     n, (n_rows, n_cols) = len(B), program.A.shape
@@ -256,7 +256,7 @@ def make_tableau(program: Program, table: Table, A_bound: FloatArray) -> tuple[T
     row_side[program.row_width == 0] = 0.0  # an equation cannot move
     slots = _slots(program, B, S, capacity)
     norms = np.einsum("ij,ij->i", Q, Q)
-    norms[:capacity] += norms[:capacity] == 0  # of free slots, so that nothing divides by 0
+    norms[:capacity] += norms[:capacity] == 0  # for free slots, so that nothing divides by 0
     norms[capacity:] += 1.0
     tableau = Tableau(
         Q, basic_columns, bound_rows, A_bound, in_basis, at_bound, x, side, z_bound, row_side,

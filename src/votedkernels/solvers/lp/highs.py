@@ -32,11 +32,11 @@ def solve_highs(
     strategy: int = 1,
     rescale: bool = False,
 ) -> LPResult | None:
-    """Solve a linear program by HiGHS until ``end`` (of `time.perf_counter`).
+    """Solve a linear program with HiGHS until ``end`` (on the clock of `time.perf_counter`).
 
     Returns None unless HiGHS reports an optimum with finite numbers; raises `Infeasible` if HiGHS
-    does. ``strategy`` 1 is the dual simplex, 4 the primal. ``rescale`` lets HiGHS scale the matrix,
-    although callers have already done so.
+    says so. ``strategy`` 1 is the dual simplex, 4 the primal. ``rescale`` lets HiGHS scale the
+    matrix, although callers have already done so.
     """
     highs = _load(lp)
     highs.setOptionValue("solver", solver)

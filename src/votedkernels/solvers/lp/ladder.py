@@ -2,8 +2,8 @@
 
 Our dense dual simplex and HiGHS back each other up. The one that is usually faster at the LP's size
 goes first; any breakdown, wrong status or delay passes the LP to the next rung. No result is
-trusted: callers recompute the gap from the data. Rungs that repeatedly failed on LPs of the same
-kind are tried last.
+trusted: callers recompute the gap from the data. Rungs that have failed repeatedly on LPs of the
+same kind are tried last.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .linear_program import Basis, LinearProgram, LPResult
 
 #: With fewer rows, HiGHS's compiled pivots are faster than ours in NumPy.
 DENSE_ROWS = 150
-#: The least time of a rung, and the most if it starts from a basis (hot) or without one (cold).
+#: The least time for a rung, and the most if it starts from a basis (hot) or without one (cold).
 LEAST_SECONDS = 5.0
 HOT_SECONDS = 10.0
 COLD_SECONDS = 120.0
 #: A normal solve needs about one pivot per row and column, each of which touches every entry about
-#: once, in about a nanosecond. A rung that takes ten times as long has failed.
+#: once and takes about a nanosecond per entry. A rung that takes ten times as long has failed.
 SECONDS_PER_TOUCH = 1e-8
 #: A rung that failed this many times in a row is tried after the others.
 OFTEN = 3
@@ -77,7 +77,7 @@ def solve_lp(
 
     ``may_be_infeasible`` says that the LP may really be infeasible: the first rung that says so
     ends the search. Otherwise such a claim is a failure like any other. ``compiled`` allows numba.
-    ``failures`` counts how many times in a row each rung failed on LPs of the same kind.
+    ``failures`` counts how many times in a row each rung has failed on LPs of the same kind.
     """
     first: tuple[Rung, ...] = (_hot_highs, _hot_dense)
     if compiled:

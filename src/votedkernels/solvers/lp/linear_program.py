@@ -34,7 +34,7 @@ class Table:
     products : array of shape (n_rows, n)
         A_B inv(A_SB), where it is ``known``.
     known : array of shape (n_rows,)
-        Which rows of the program were part of the last one.
+        Which rows of the program were part of the last program.
     """
 
     columns: IntArray
@@ -46,8 +46,8 @@ class Table:
     def moved(self, columns: IntArray, origins: IntArray) -> Table | None:
         """Return the table for a program with other rows; None if a row at a bound is gone.
 
-        ``columns`` are the basic variables as the new program counts them, and ``origins`` the
-        place of each new row in the old program, -1 if it was not there.
+        ``columns`` holds the new program's indices of the basic variables, and ``origins`` the
+        place of each new row in the old program, or -1 if it was not there.
         """
         known = origins >= 0
         places = np.full(len(self.products), -1)
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Basis:
-    """Basis statuses (LOWER, BASIC, UPPER) of columns and rows, and its table if that is known."""
+    """Basis statuses (LOWER, BASIC, UPPER) of columns and rows, and the table if it is known."""
 
     columns: NDArray[np.int8]
     rows: NDArray[np.int8]
@@ -140,7 +140,7 @@ def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
 def _refined(
     square: FloatArray, factors: tuple[FloatArray, IntArray], right: FloatArray, *, transposed: bool
 ) -> FloatArray:
-    """Solve a system, and correct the solution twice by its residual."""
+    """Solve a system, and correct the solution twice, using its residual."""
     matrix = (square.T if transposed else square).astype(np.longdouble)
     solution = linalg.lu_solve(factors, right, trans=int(transposed), check_finite=False)
     for _ in range(2):

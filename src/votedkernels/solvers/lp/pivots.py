@@ -1,7 +1,7 @@
-"""The pivots of the dense dual simplex, compiled by numba. Imported only for large problems.
+"""The pivots of the dense dual simplex, compiled with numba. Imported only for large problems.
 
-`run_pivots` does the same as in `tableau`. Only `prepare_pivot` takes the tuples of arrays, and
-the functions below it take few arrays: compiling takes several times as long otherwise.
+`run_pivots` does the same as its namesake in `tableau`. Only `prepare_pivot` takes the tuples of
+arrays; the functions that it calls take few arrays, or compiling would take several times as long.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Work(NamedTuple):
     ratios: FloatArray
     gains: FloatArray
     widths: FloatArray
-    #: The numbers of all variables.
+    #: The indices of all variables.
     every: IntArray
     #: The dual step, and the norm of what enters.
     numbers: FloatArray
@@ -128,7 +128,7 @@ def begin_column(
 
 @compiled
 def add_to(total: FloatArray, factor: float, row: FloatArray) -> None:
-    """Add factor times row."""
+    """Add factor times row to total."""
     for r in range(len(total)):
         total[r] += factor * row[r]
 
@@ -158,9 +158,9 @@ def breakpoints(
     count: int,
     heap: tuple[FloatArray, IntArray, FloatArray, FloatArray],
 ) -> int:
-    """Append what can enter, numbered from ``first``, to the heap's arrays; return their number.
+    """Append what can enter, numbered from ``first``, to the heap's arrays; return the count.
 
-    ``places`` says where in the arrays (sides, reduced costs, widths) each of them is.
+    ``places`` says where in the arrays (sides, reduced costs, widths) each candidate is.
     """
     ratios, items, gains, widths = heap
     side, reduced, width = arrays
@@ -218,7 +218,7 @@ def sweep_table(
     entries: FloatArray,
     moved: FloatArray,
 ) -> None:
-    """Do all that a pivot does to whole rows of Q, while each of them is in the cache."""
+    """Do everything that a pivot does to whole rows of Q, while each row is in the cache."""
     n, norm = len(table_row), norms[slot]
     for s in range(len(Q)):
         row = Q[s]
@@ -251,7 +251,7 @@ def flip(
     g: FloatArray,
     moved: FloatArray,
 ) -> None:
-    """Move all but the chosen one to their other bound; write how far z_S - g_S moves."""
+    """Move all but the chosen item to their other bound; write how far z_S - g_S moves."""
     x, side, upper, A_transposed = variables
     z_bound, row_side, row_lower, row_upper = rows
     for c in range(len(moved)):
@@ -273,9 +273,9 @@ def flip(
 
 @compiled
 def prepare_pivot(program: Program, t: Tableau, n: int, work: Work) -> tuple[int, float, int]:
-    """Choose what leaves and what enters; take the dual step, and update Q but for its borders.
+    """Choose what leaves and what enters; take the dual step, and update Q except its borders.
 
-    Returns the fields of an `Exchange`: slot, off, chosen. The others are in the work arrays.
+    Returns the fields slot, off and chosen of an `Exchange`. The others are in the work arrays.
     """
     Q, capacity, n_cols, rows = t.Q, t.Q.shape[1], len(t.x), t.bound_rows[:n]
     slot = look_for_worst(t.values, t.slot_lower, t.slot_upper, t.slot_tolerance, t.norms)
@@ -288,7 +288,7 @@ def prepare_pivot(program: Program, t: Tableau, n: int, work: Work) -> tuple[int
     for c in range(n):
         table_row[c] = Q[slot, c]
         norm += table_row[c] * table_row[c]
-    t.norms[slot] = norm  # errors of updates end here
+    t.norms[slot] = norm  # discards the errors of updates
     price_row(program.A, slot - capacity, table_row, t.A_bound, t.in_basis, alpha)
     heap = (work.ratios, work.items, work.gains, work.widths)
     sign = -1.0 if off > 0 else 1.0

@@ -11,12 +11,12 @@ variables, N, are at a bound, and
     dual_S = cost_B inv(A_SB),      reduced = cost - dual A.
 
 The table Q = [inv(A_SB); A_B inv(A_SB)] has one row per slot. The first ``capacity`` slots are for
-basic variables, of which n are in use; then there is one slot per row of A. Its columns belong to
-S. Unused rows and columns are 0.
+basic variables, of which n are in use; then there is one slot per row of A. The columns of Q
+belong to S. Unused rows and columns are 0.
 
-`factors` makes the tableau of a basis. `pivots` has the same pivots compiled, except for what they
-do to the basis and the borders of Q (`exchange`). If you change the fields of the tuples, delete
-numba's cache of ``pivots.py``, which does not notice that.
+`dense_simplex` makes the tableau of a basis. `pivots` has compiled versions of the same pivots,
+except for their effect on the basis and the borders of Q (`exchange`). If you change the fields of
+the tuples, delete numba's cache of ``pivots.py``, which does not notice such changes.
 
 What can enter is numbered: first the variables, then the rows at a bound, in the order of S.
 """
@@ -34,13 +34,13 @@ from .linear_program import LinearProgram
 
 #: A bound may be exceeded by this much, relative to 1 + its size.
 FEASIBILITY = 1e-9
-#: Relative change of the costs that breaks ties.
+#: Relative change in the costs that breaks ties.
 PERTURBATION = 1e-10
 #: Smaller pivots are not used.
 PIVOT = 1e-9
 #: Dual ratios that differ by less are tied.
 TIE = 1e-12
-#: Squared norms are at least this, whatever rounding makes of their updates.
+#: Squared norms are at least this, whatever rounding does to their updates.
 SMALLEST_NORM = 1e-12
 NOTHING = np.zeros(0)
 #: How a run of pivots ends: at its limit, with a feasible basis, or with nothing that can enter.
@@ -48,7 +48,7 @@ GOING, FEASIBLE, STUCK = range(3)
 
 
 class Program(NamedTuple):
-    """The linear program as pivots need it; no pivot changes it."""
+    """The linear program in the form that pivots need; no pivot changes it."""
 
     A: FloatArray
     A_transposed: FloatArray
@@ -63,7 +63,7 @@ class Program(NamedTuple):
 
 
 class Tableau(NamedTuple):
-    """The arrays of the module docstring; pivots update them in place."""
+    """The arrays described in the module docstring; pivots update them in place."""
 
     Q: FloatArray
     #: B and S in their first n entries, and the rows A_S.
@@ -159,7 +159,7 @@ def run_pivots(program: Program, t: Tableau, n: int, limit: int) -> tuple[int, i
         column, entries, pivot, step = enter(program, t, chosen, alpha, table_row)
         np.subtract(t.reduced, step * alpha, out=t.reduced)
         t.dual[t.bound_rows[:n]] -= step * table_row
-        t.norms[slot] = table_row @ table_row + (slot >= capacity)  # errors of updates end here
+        t.norms[slot] = table_row @ table_row + (slot >= capacity)  # discards update errors
         norm = t.norms[slot] / pivot**2
         sweep_table(t.Q, t.norms, t.values, table_row, pivot, slot, column, entries, moved)
         value = move_values(t, slot, off, chosen, column)
@@ -179,7 +179,7 @@ def sweep_table(
     entries: FloatArray,
     moved: FloatArray,
 ) -> None:
-    """Do all that a pivot does to whole rows of Q, and to their norms.
+    """Do everything that a pivot does to whole rows of Q, and to their norms.
 
     If ``moved`` is not empty, rows at a bound have moved, and the values move with them. If
     ``entries`` is not empty, a variable enters, and ``column`` is completed. Then
@@ -264,8 +264,8 @@ def enter(
 ) -> tuple[FloatArray, FloatArray, float, float]:
     """Return the entering column of the table, the pivot and the dual step.
 
-    The column of a variable still misses the product of Q with its entries in S, which come second
-    and are empty if a row enters.
+    A variable's column still lacks the product of Q with the variable's entries in S. These entries
+    are the second result, which is empty if a row enters.
     """
     n, n_cols, capacity = len(table_row), len(t.x), t.Q.shape[1]
     if chosen >= n_cols:
@@ -287,7 +287,7 @@ def move_values(t: Tableau, slot: int, off: float, chosen: int, column: FloatArr
 
 
 def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
-    """Update the basis and the borders of Q by one of the four kinds of pivot; return its size."""
+    """Update the basis and the borders of Q for one of the four kinds of pivot; return the size."""
     Q, capacity, n_cols = t.Q, t.Q.shape[1], len(t.x)
     pivot, position = e.column[e.slot], e.chosen - n_cols
     is_row, enters_row = e.slot >= capacity, e.chosen >= n_cols
