@@ -32,7 +32,7 @@ class Overruled:
 def read_frame(
     table: Table, pieces: Sequence[Piece], names: Sequence[str], kinds: Overruled
 ) -> Any:
-    """Return columns as a data frame: numbers, and pandas categories for all other columns."""
+    """Return columns as a data frame: numeric ones as numbers, all others as pandas categories."""
     import pandas as pd
 
     columns = {}
@@ -90,7 +90,7 @@ def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any
 
 
 def is_meant_as_number(field: str) -> bool:
-    """Whether a text is a number, even one that we reject: infinite, or with a decimal comma."""
+    """Whether a field is a number, even one that we reject: infinite, or with a decimal comma."""
     try:
         float(field)
     except ValueError:

@@ -243,7 +243,7 @@ class VotingBoundaryDisplay:
         return COLOURS[code % len(COLOURS)]
 
     def _draw_lines(self, ax: Any) -> list[Any]:
-        """Draw where the class changes and, for two classes, where the margin is 1."""
+        """Draw lines where the class changes and, for two classes, where the margin is 1."""
         f = self.decision
         if f.shape[-1] == 1:
             surfaces, levels = [f[..., 0]], {-1.0: "--", 0.0: "-", 1.0: "--"}

@@ -90,7 +90,7 @@ class Missing(CodedFamily):
         return np.where(np.isnan(values), 0.0, np.nan)
 
     def evaluate(self, k: int, values: FloatArray, levels: FloatArray) -> FloatArray:
-        """Return 1 for a gap."""
+        """Return 1 where row and centre both have a gap, else 0."""
         del k
         return np.logical_and.outer(np.isnan(values), ~np.isnan(levels)).astype(np.float64)
 

@@ -102,7 +102,7 @@ def check_few_texts(name: str, column: FrameColumn) -> None:
 
 
 def encode_column(name: str, column: FrameColumn, known: Sequence[Value] | None) -> FloatArray:
-    """Return a column as numbers: its own, or its values' indices among known categories."""
+    """Return a column's numbers, or the indices of its values among known categories."""
     if known is None:
         if column.numbers is None:
             raise ValueError(
