@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.regressions import random_regression
 
 from votedkernels._system.budget import Budget
 from votedkernels.kernels import Gaussian, LocalColumns, Polynomial
@@ -65,6 +66,15 @@ def test_values_and_their_errors_are_as_exact_arithmetic_says(seed, size):
     assert abs(plain[0] - objective) <= closer * objective
     assert plain[1] - bound <= closer * objective
     assert closer <= 1.01 * rounding_error(problem, solution)
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_extended_values_of_regressions_are_those_of_the_problem(seed):
+    problem, _ = random_regression(seed)
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    plain = problem.certify(solution.terms, solution.dual)
+    assert extended_values(problem, solution) == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    assert 0 <= closer_rounding_error(problem, solution) <= 1e-9
 
 
 def test_a_proof_is_not_stopped_by_a_deadline():

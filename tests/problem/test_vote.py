@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from votedkernels import Gaussian, Polynomial, Precomputed
+from votedkernels import Gaussian, Polynomial, Precomputed, Threshold
 from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Centers, Terms, Vote, union_of_terms
 
@@ -73,6 +73,24 @@ def test_leading_axes_are_those_of_the_weights(rows):
             alone = Vote.gather([single], intercepts[i, j], over(vote.families, rows), centers)
             np.testing.assert_allclose(decisions[:, i, j], alone.decide(rows), rtol=1e-12)
             assert vote.count_points()[i, j] == alone.count_points()
+
+
+def test_the_contributions_of_kernels_and_rules_add_up(rows):
+    fitted = [
+        family.fit(rows, np.ones(7)) for family in (Gaussian((1.0,)), Threshold(), Gaussian((0.1,)))
+    ]
+    columns = over(fitted, rows)
+    n_rules = fitted[1].n_kernels
+    kernels, places = [0, 1, 1 + n_rules - 1, 1 + n_rules], [3, 1, 2, 3]
+    for weights in (np.array([1.0, -2.0, 3.0, 0.5]), np.arange(1.0, 9.0).reshape(2, 4)):
+        terms = Terms(np.array(kernels), np.array(places), weights)
+        constant = np.zeros((*weights.shape[:-1], 1))
+        vote = Vote.gather([terms], constant, columns, Centers(np.arange(7), rows))
+        parts = vote.contributions(rows)
+        values = columns.take(terms.kernels, terms.centers)
+        expected = np.array([values @ w for w in np.atleast_2d(weights)]).T
+        np.testing.assert_allclose(parts.sum(axis=-1).reshape(7, -1), expected, rtol=1e-12)
+        np.testing.assert_allclose(vote.decide(rows).reshape(7, -1), expected, rtol=1e-12)
 
 
 def test_without_terms_it_is_its_constant(rows):

@@ -11,7 +11,9 @@ NONE = np.zeros(0, np.intp)
 
 @pytest.fixture
 def columns():
-    return np.random.default_rng(0).normal(size=(40, 12))
+    # What they have in common makes the first choice change what the others still add.
+    random = np.random.default_rng(0)
+    return random.normal(size=(40, 12)) + 3 * random.normal(size=(40, 1))
 
 
 def square_left(columns, target, w, chosen):
