@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from votedkernels.kernels.design import LocalDesign
 from votedkernels.problem.relaxed import (
     RelaxedProblem,
+    RelaxedVote,
     Whitening,
     smooth_hinge,
     triangular_root,
@@ -53,6 +54,11 @@ def test_the_gap_closes_at_the_optimum_of_another_solver(seed):
         assert objective - bound <= 1e-9 * objective
         assert bound <= by_lbfgs(at_rho) * (1 + 1e-9)
         assert objective <= by_lbfgs(at_rho) * (1 + 1e-7)
+
+
+def test_the_gap_is_what_the_bound_leaves_open_and_never_negative():
+    assert RelaxedVote(np.zeros(1), 0.0, 2.0, 1.5).gap == 0.5
+    assert RelaxedVote(np.zeros(1), 0.0, 1.5, 1.5 + 1e-15).gap == 0
 
 
 @pytest.mark.parametrize("seed", range(6))
