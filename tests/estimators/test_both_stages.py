@@ -6,7 +6,7 @@ one is, given the terms,
 
     min_{z, b}  sum_i w_i phi(1 - y_i f_i) + rho/2 |z|^2,      f = sum_t a_t K_t + b,  a = W z
 
-where phi(h) = min_s max(0, s) + (h - s)^2 / 2, the rounded hinge.
+where phi(h), the rounded hinge, is half of Huber's function of max(0, h).
 """
 
 import warnings
@@ -59,10 +59,10 @@ def whitened(plain, kernels, centers, definite):
 
 
 def second_stage(plain, B, rho):
-    z, b, s = cvxpy.Variable(B.shape[1]), cvxpy.Variable(), cvxpy.Variable(len(plain.y))
+    z, b = cvxpy.Variable(B.shape[1]), cvxpy.Variable()
     h = 1 - cvxpy.multiply(plain.y, B @ z + b)
-    corners = plain.w @ (cvxpy.pos(s) + cvxpy.square(h - s) / 2)
-    problem = cvxpy.Problem(cvxpy.Minimize(corners + rho / 2 * cvxpy.sum_squares(z)))
+    loss = plain.w @ cvxpy.huber(cvxpy.pos(h)) / 2
+    problem = cvxpy.Problem(cvxpy.Minimize(loss + rho / 2 * cvxpy.sum_squares(z)))
     problem.solve(**ACCURATE)
     return problem.value
 
