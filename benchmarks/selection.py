@@ -35,6 +35,7 @@ import time
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=("binary", "multi"), default="binary")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--partitions", type=int, nargs="+", default=PARTITIONS)
+    parser.add_argument("--folds", type=int, default=FOLDS, help="how many of the folds to run")
     parser.add_argument("--share-search", action="store_true", help="search once for all variants")
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--again", action="store_true", help="only print the tables of the records")
@@ -157,7 +159,7 @@ def run(names: tuple[str, ...], options: argparse.Namespace) -> None:
             X, y = load(name, options.data_dir)
             for partition in options.partitions:
                 folds = StratifiedKFold(FOLDS, shuffle=True, random_state=partition).split(X, y)
-                for fold, (train, test) in enumerate(folds):
+                for fold, (train, test) in islice(enumerate(folds), options.folds):
                     for method in methods:
                         if (name, partition, fold, method) in done:
                             continue
@@ -248,11 +250,10 @@ def report(half: str, records: list[dict[str, Any]]) -> None:
     if table.empty or BASELINE not in set(table["method"]):
         return
     columns = ["error", "balanced_error", "support", "fit_seconds", "predict_seconds"]
-    runs = table.groupby(["method", "data", "partition"])[columns].mean()
-    means = runs.groupby(["method", "data"]).mean()
+    runs = table.set_index(["method", "data", "partition", "fold"])[columns]
     rows = []
-    for method in [m for m in METHODS if m in means.index.get_level_values(0)]:
-        # Compare with the baseline on the partitions that this method also has.
+    for method in [m for m in METHODS if m in runs.index.get_level_values(0)]:
+        # Compare with the baseline on the folds that this method also has.
         mine = runs.loc[method]
         other = runs.loc[BASELINE].loc[mine.index].groupby("data").mean()
         mine = mine.groupby("data").mean()
@@ -275,7 +276,11 @@ def report(half: str, records: list[dict[str, Any]]) -> None:
     )  # fmt: skip
     print(f"\n{half}: {describe_run(['scikit-learn'])['machine']['cpu']}\n")
     print(format_table(header, rows, left=(0,)))
-    complete = means["error"].unstack(0).dropna(axis=1)
+    # Rank the methods that have all data sets, on the folds that they have in common.
+    errors = runs["error"].unstack("method")
+    n_sets = len(errors.groupby("data"))
+    errors = errors[[m for m in errors if len(errors[m].dropna().groupby("data")) == n_sets]]
+    complete = errors.dropna().groupby("data").mean()
     test = friedman_test(complete.to_numpy())
     if test is not None:
         order = np.argsort(test.ranks)
