@@ -157,7 +157,7 @@ def write_report(
     rows: Sequence[Sequence[str]],
     left: Sequence[int],
     lines: Sequence[str],
-    data: dict[str, Any],
+    data: dict[str, Any] | None = None,
 ) -> None:
     """Write ``name.md`` for people and ``name.json`` for programs.
 
@@ -172,8 +172,8 @@ def write_report(
         The table, as for `format_table`.
     lines : list of str
         The explanation of the table, by paragraphs.
-    data : dict
-        The numbers, unrounded.
+    data : dict, default=None
+        The numbers, unrounded; None if they are in a file of their own.
     """
     folder.mkdir(parents=True, exist_ok=True)
     machine = run["machine"]
@@ -187,4 +187,6 @@ def write_report(
         *filter(None, lines),
     ]
     (folder / f"{name}.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")
+    if data is None:
+        return
     (folder / f"{name}.json").write_text(json.dumps(run | data, indent=2) + "\n", encoding="utf-8")

@@ -5,19 +5,21 @@ training rows. SVC is tuned by three-fold cross-validation on 2,000 of the train
 widths times 5 values of C, and then fitted on all of them. Everything else uses the width that SVC
 chose, if it needs one:
 
-- the plain vote and the relaxed vote, untuned except for ``complexity_penalty``, which is set to
-  multiples of its ``"auto"`` value;
+- the plain vote and the relaxed vote (``relaxation="auto"``), untuned except for
+  ``complexity_penalty``, which is set to multiples of the default, down to the default itself;
 - Nystroem features at random rows and at the centres of k-means, with a linear support vector
   machine (5 values of C, same folds as SVC);
 - a relevance vector machine on 2,000 rows (three widths, the best on 2,000 other training rows), if
   fastrvm is installed.
 
-Writes ``results/frontier.md``, ``.json`` and a picture.
+Each fit is written to the records at once, on one line, so an interrupted run can be continued.
+The table goes to ``results/frontier.md``, with a picture.
 """
 
 import argparse
+import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from _common import RESULTS, describe_run, format_table, report_progress, time_call, write_report
+from sklearn.base import clone
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -55,36 +58,62 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data-dir", type=Path, default=SHARED)
     parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
-    parser.add_argument("--rows", type=int, default=10_000, help="number of training rows")
+    parser.add_argument("--rows", type=int, default=20_000, help="number of training rows")
+    parser.add_argument("--records", type=Path, default=RESULTS / "frontier.jsonl")
     parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--report", action="store_true", help="only write the table and picture")
     options = parser.parse_args()
-    records: list[Record] = []
-    with threadpool_limits(1), warnings.catch_warnings():
+    if not options.report:
+        run(options)
+    report(options)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fit what is missing in the records, and append it to them."""
+    machine = describe_run(("scikit-learn", "fastrvm"))
+    done = {(r["data"], r["rows"], r["key"]) for r in read(options.records)}
+    options.records.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        options.records.open("a", encoding="utf-8") as file,
+        threadpool_limits(1),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         for name in options.data:
-            sample = load(options.data_dir / f"{DATA[name]}.csv.gz", options.rows)
-            for record in measure(*sample):
-                records.append({"data": name} | record)
-                report_progress(" ".join(map(str, records[-1].values())))
-    rows = [
-        (
-            r["data"],
-            r["method"],
-            f"{100 * r['error']:.2f}",
-            str(r["support"]),
-            f"{r['seconds']:.1f}",
-        )
-        for r in records
-    ]
+            X, y, X_test, y_test = load(options.data_dir / f"{DATA[name]}.csv.gz", options.rows)
+            for key, method, fit in fits(X, y):
+                if (name, options.rows, key) in done:
+                    continue
+                (model, support), seconds = time_call(fit)
+                error = float(np.mean(model.predict(X_test) != y_test))
+                record = {
+                    "data": name, "rows": options.rows, "key": key, "method": method,
+                    "error": error, "support": support, "seconds": seconds, "run": machine,
+                }  # fmt: skip
+                print(json.dumps(record), file=file, flush=True)
+                report_progress(" ".join(row_of(record)))
+
+
+def read(path: Path) -> list[Record]:
+    """Return the records of earlier runs."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def report(options: argparse.Namespace) -> None:
+    """Write the table and the picture of the records."""
+    records = [r for r in read(options.records) if r["rows"] == options.rows]
+    if not records:
+        raise SystemExit(f"{options.records} has no records with {options.rows} training rows.")
+    rows = [row_of(record) for record in records]
     print(format_table(HEADER, rows, left=(0, 1)))
-    run = describe_run(("scikit-learn", "fastrvm"))
     write_report(
-        options.output, "frontier", title="Error against support vectors", run=run,
+        options.output, "frontier", title="Error against support vectors", run=records[-1]["run"],
         header=HEADER, rows=rows, left=(0, 1),
         lines=[f"{options.rows} training rows, {TEST_ROWS} test rows, one split, one thread. "
-               "`frontier.py` says how each model was tuned."],
-        data={"rows": options.rows, "records": records},
+               "`frontier.py` says how each model was tuned. Seconds are those of the last fit."],
     )  # fmt: skip
     draw(records, options.picture)
 
@@ -107,38 +136,51 @@ def load(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any]:
     return scaler.transform(X[:n_rows]), y[:n_rows], scaler.transform(X[n_rows:]), y[n_rows:]
 
 
-def measure(X: Any, y: Any, X_test: Any, y_test: Any) -> Iterator[Record]:
-    """Yield a record for each model."""
+def fits(X: Any, y: Any) -> Iterator[tuple[str, str, Callable[[], tuple[Any, int]]]]:
+    """Yield a key, the method, and what fits each model and counts its support vectors."""
+    settings = best_settings(X, y)
 
-    def record(method: str, model: Any, seconds: float, support: int) -> Record:
-        error = float(np.mean(model.predict(X_test) != y_test))
-        return {"method": method, "error": error, "support": support, "seconds": seconds}
+    def fit_svc() -> tuple[Any, int]:
+        svc = SVC(cache_size=1000, **settings).fit(X, y)
+        return svc, len(svc.support_)
 
-    widths = np.array(WIDTHS) / X.shape[1]
-    tuned = GridSearchCV(SVC(cache_size=1000), {"C": COSTS, "gamma": widths}, cv=3)
-    tuned.fit(X[:TUNING_ROWS], y[:TUNING_ROWS])
-    svc = SVC(cache_size=1000, **tuned.best_params_)
-    _, seconds = time_call(lambda: svc.fit(X, y))
-    yield record("SVC", svc, seconds, len(svc.support_))
-    gamma = tuned.best_params_["gamma"]
-    auto = VotedKernelClassifier(tol=1e-2, max_iter=1).fit(X, y).complexity_penalty_
-    for multiple in MULTIPLES:
-        for method, relaxation in (("plain vote", None), ("relaxed vote", "auto")):
-            vote = VotedKernelClassifier(
-                complexity_penalty=multiple * auto, relaxation=relaxation, tol=1e-3
-            )
-            _, seconds = time_call(partial(vote.fit, X, y))
-            yield record(method, vote, seconds, len(vote.support_))
+    yield "SVC", "SVC", fit_svc
+    for method, relaxation in (("plain vote", None), ("relaxed vote", "auto")):
+        for multiple in MULTIPLES:
+            yield f"{method} {multiple:g}", method, partial(fit_vote, X, y, multiple, relaxation)
     for n_landmarks in LANDMARKS:
-        random = np.random.default_rng(0).choice(X, n_landmarks, replace=False)
-        means = MiniBatchKMeans(n_landmarks, n_init=1, random_state=0).fit(X).cluster_centers_
-        for method, points in (("Nystroem, random", random), ("Nystroem, k-means", means)):
-            landmarks = Landmarks(points, gamma)
-            _, seconds = time_call(partial(landmarks.fit, X, y))
-            yield record(method, landmarks, seconds, n_landmarks)
+        for method in ("Nystroem, random", "Nystroem, k-means"):
+            fit = partial(fit_landmarks, X, y, n_landmarks, method, settings["gamma"])
+            yield f"{method} {n_landmarks}", method, fit
     if find_spec("fastrvm") is not None:
-        machine, seconds = time_call(lambda: relevance_vector_machine(X, y))
-        yield record("RVM", machine, seconds, len(machine.relevance_))
+        yield "RVM", "RVM", partial(fit_relevance_vector_machine, X, y)
+
+
+def best_settings(X: Any, y: Any) -> dict[str, float]:
+    """Return C and gamma of SVC, tuned on some of the rows."""
+    grid = {"C": COSTS, "gamma": np.array(WIDTHS) / X.shape[1]}
+    tuned = GridSearchCV(SVC(cache_size=1000), grid, cv=3)
+    return dict(tuned.fit(X[:TUNING_ROWS], y[:TUNING_ROWS]).best_params_)
+
+
+def fit_vote(X: Any, y: Any, multiple: float, relaxation: str | None) -> tuple[Any, int]:
+    """Fit a vote at a multiple of its default penalty."""
+    vote = VotedKernelClassifier(relaxation=relaxation, tol=1e-3)
+    if multiple != 1:
+        default = clone(vote).set_params(tol=1e-2, max_iter=1).fit(X, y).complexity_penalty_
+        vote.set_params(complexity_penalty=multiple * default)
+    vote.fit(X, y)
+    return vote, len(vote.support_)
+
+
+def fit_landmarks(
+    X: Any, y: Any, n_landmarks: int, method: str, gamma: float
+) -> tuple["Landmarks", int]:
+    """Fit a support vector machine on kernel values at random rows, or at the means of clusters."""
+    points = np.random.default_rng(0).choice(X, n_landmarks, replace=False)
+    if method == "Nystroem, k-means":
+        points = MiniBatchKMeans(n_landmarks, n_init=1, random_state=0).fit(X).cluster_centers_
+    return Landmarks(points, gamma).fit(X, y), n_landmarks
 
 
 class Landmarks:
@@ -166,8 +208,8 @@ class Landmarks:
         return self.model.predict(self.features(X))
 
 
-def relevance_vector_machine(X: Any, y: Any) -> Any:
-    """Return the best of three relevance vector machines."""
+def fit_relevance_vector_machine(X: Any, y: Any) -> tuple[Any, int]:
+    """Fit three relevance vector machines on some of the rows, and return the best."""
     from fastrvm import RVC
 
     some, others = slice(0, TUNING_ROWS), slice(TUNING_ROWS, 2 * TUNING_ROWS)
@@ -175,7 +217,8 @@ def relevance_vector_machine(X: Any, y: Any) -> Any:
         RVC(gamma=width / X.shape[1], fit_intercept=True, max_iter=500).fit(X[some], y[some])
         for width in (0.1, 0.3, 1.0)
     ]
-    return min(machines, key=lambda m: float(np.mean(m.predict(X[others]) != y[others])))
+    best = min(machines, key=lambda m: float(np.mean(m.predict(X[others]) != y[others])))
+    return best, len(best.relevance_)
 
 
 def draw(records: list[Record], path: Path) -> None:
