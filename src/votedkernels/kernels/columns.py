@@ -276,6 +276,11 @@ def blocks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
+def evenly(total: int, n: int) -> IntArray:
+    """Return up to n evenly spaced indices below ``total``."""
+    return np.linspace(0, total - 1, min(n, total)).round().astype(np.intp)
+
+
 @cache
 def has_numba() -> bool:
     """Whether numba can be imported. Importing is slow, so call this only for large tasks."""

@@ -20,7 +20,7 @@ from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from .base import FloatArray, IntArray, KernelFamily, Rows, Table, count_rows, take_rows
 from .coded import CodedFamily, Codes
-from .columns import Columns, blocks, has_numba
+from .columns import Columns, blocks, evenly, has_numba
 from .families import are_precomputed
 
 Result = TypeVar("Result")
@@ -448,8 +448,3 @@ def covers(shape: tuple[int, int], rows: IntArray, centers: IntArray) -> bool:
         len(numbers) == n and np.array_equal(numbers, np.arange(n))
         for n, numbers in zip(shape, (rows, centers), strict=True)
     )
-
-
-def evenly(total: int, n: int) -> IntArray:
-    """Return up to n evenly spaced indices below ``total``."""
-    return np.linspace(0, total - 1, min(n, total)).round().astype(np.intp)

@@ -52,3 +52,4 @@ class Penalties(Protocol):
 
     complexity_penalty: float | str
     l1_penalty: float | str
+    relaxation: float | str | None

@@ -242,7 +242,7 @@ class Training:
     def penalties_of(self, estimator: Penalties) -> tuple[float, float]:
         """Return the complexity penalty and the l1 penalty of an estimator as numbers."""
         penalties = estimator.complexity_penalty, estimator.l1_penalty
-        relaxed = self.numbers is None and getattr(estimator, "relaxation", None) is not None
+        relaxed = self.numbers is None and estimator.relaxation is not None
         share = SHARE_IF_RELAXED if relaxed else SHARE
         return resolve_penalties(*penalties, self.columns, self.complexities, self.m, share)
 
