@@ -153,7 +153,7 @@ class RelaxedProblem:
 
     @classmethod
     def of_hinges(
-        cls, design: Design, hinges: Hinges, *, rho: float, width: float = 1.0
+        cls, design: Design, hinges: Hinges, *, rho: float, width: float
     ) -> RelaxedProblem:
         """Return the problem for a loss, given as hinges, over the rows of a design."""
         if hinges.rows is not None:
@@ -196,5 +196,5 @@ class RelaxedProblem:
     def certify(self, z: FloatArray, intercept: float) -> tuple[float, float]:
         """Return P at some weights, and D at the dual vector that they yield."""
         decision = self.decision(z, intercept)
-        u = self.w * np.clip(self.shortfalls(decision) / self.width, 0.0, 1.0)
+        u = self.w * (self.shortfalls(decision) / self.width)  # clipped by `dual_value`
         return self.objective(z, decision), self.dual_value(u)

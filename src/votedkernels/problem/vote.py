@@ -217,7 +217,7 @@ def union_of_terms(
     Weights of shape (..., n_terms) become (..., n_votes, n_terms_of_union).
     """
     keys = [vote.kernels * n_centers + vote.centers for vote in votes]
-    used = np.unique(np.concatenate([np.zeros(0, np.intp), *keys]))
+    used = np.unique(np.concatenate([np.empty(0, np.intp), *keys]))
     leading = votes[0].weights.shape[:-1] if votes else ()
     weights = np.zeros((*leading, len(votes), len(used)))
     for number, (vote, key) in enumerate(zip(votes, keys, strict=True)):
@@ -233,6 +233,6 @@ def merge_rules(
     keys = np.stack([kernels, np.where(np.isnan(levels), centers, -1), np.nan_to_num(levels)])
     _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     merged = np.zeros((*weights.shape[:-1], len(first)))
-    for term, place in enumerate(group.reshape(-1)):
+    for term, place in enumerate(group.ravel()):
         merged[..., place] += weights[..., term]
     return kernels[first], centers[first], levels[first], merged

@@ -141,9 +141,9 @@ def test_every_pivot_leaves_the_state_of_its_basis(seed, compiled):
 def test_it_does_as_many_pivots_as_it_may():
     simplex = dense_simplex._DenseSimplex(random_lp(1), None)
     simplex.refactor()
-    assert simplex.advance(3, None) == (dense_simplex.GOING, 3)
-    assert simplex.advance(100, 0.0) == (dense_simplex.LATE, 0)
-    outcome, done = simplex.advance(100, None)
+    assert simplex.advance(3, None, compiled=False) == (dense_simplex.GOING, 3)
+    assert simplex.advance(100, 0.0, compiled=False) == (dense_simplex.LATE, 0)
+    outcome, done = simplex.advance(100, None, compiled=False)
     assert outcome == dense_simplex.FEASIBLE
     assert 3 + done == solve_dense(random_lp(1)).iterations
 
@@ -185,7 +185,7 @@ def test_it_gives_up_after_ten_disputes_or_too_many_pivots(monkeypatch, outcome)
 def test_errors_of_updates_are_seen(spoil):
     simplex = dense_simplex._DenseSimplex(random_lp(1), None)
     simplex.refactor()
-    simplex.advance(100, None)
+    simplex.advance(100, None, compiled=False)
     assert simplex.is_accurate()
     if spoil == "values":
         simplex.tableau.values[0] += 1e-9
