@@ -10,6 +10,7 @@ pair of penalties and problem. The indices p are the leading axes of ``weights``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -162,7 +163,9 @@ class Vote:
         if len(self.kernels) == 0:
             return np.zeros((count_rows(X), *leading)) + self.intercepts
         # A reshape may change the memory order, and with it the last bit of a product.
-        flat = self.weights if len(leading) == 1 else self.weights.reshape(-1, len(self.kernels))
+        flat = self.weights
+        if len(leading) != 1:
+            flat = flat.reshape(math.prod(leading), len(self.kernels))
         rules = list(self._rules())
         if not rules:
             votes = self._columns(X).vote(self.kernels, self.places, flat.T)
