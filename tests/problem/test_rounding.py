@@ -218,6 +218,15 @@ def test_a_gap_of_exactly_the_tolerance_is_optimal(monkeypatch, bound, reason):
     assert verify(problem, solution, 0.5).stop_reason == reason
 
 
+@pytest.mark.parametrize(("closer", "believed"), [(0.1, True), (0.1 + 1e-9, False)])
+def test_an_error_as_large_as_allowed_is_allowed(monkeypatch, closer, believed):
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1.0)
+    monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: closer)
+    assert (verify(problem, solution, 1.0) is solution) is believed  # a tenth of the tolerance
+
+
 def test_where_nothing_is_lost_nothing_is_checked():
     problem = small_problem()
     nothing = Solution(problem.columns, Terms.none(), np.zeros(30), 0.0, 0.0, 1, "optimal")

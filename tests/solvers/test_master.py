@@ -213,7 +213,7 @@ def test_the_worst_columns_join_one_kernel_a_centre(monkeypatch):
     np.testing.assert_allclose(master.scale, values.max(axis=0))
 
 
-@pytest.mark.parametrize(("worst", "settled"), [(1.15, True), (1.25, False)])
+@pytest.mark.parametrize(("worst", "settled"), [(1.15, True), (1.2, False), (1.25, False)])
 def test_columns_of_some_centres_have_their_numbers(worst, settled):
     master = Master(make_problem(6))
     assert master.add_worst(np.array([[worst], [1.1]]), 1e-6, np.array([4]))

@@ -17,7 +17,6 @@ from votedkernels.solvers.lp import highs as _highs
 from votedkernels.solvers.lp import ladder as lp
 from votedkernels.solvers.lp.linear_program import (
     BASIC,
-    LOWER,
     UPPER,
     Basis,
     LinearProgram,
@@ -367,15 +366,3 @@ def test_a_basis_without_finite_solutions_is_left_alone(bound, cost):
     basis = Basis(np.array([BASIC, UPPER], np.int8), np.array([UPPER, BASIC], np.int8))
     result = LPResult(np.array([0.0, 1.0]), np.zeros(2), basis, 0)
     assert solve_basis(lp, result) is result
-
-
-def test_a_basis_is_solved_to_the_last_digits():
-    lp = LinearProgram(
-        np.array([1.0, 1.0]), np.ones(2), np.array([[4.0, 1.0], [1.0, 9.0]]),
-        np.zeros(2), np.array([2.0, 5.0]),
-    )  # fmt: skip
-    basis = Basis(np.array([BASIC, LOWER], np.int8), np.array([UPPER, BASIC], np.int8))
-    rough = LPResult(np.array([0.5 + 1e-9, 0.0]), np.array([0.25 - 1e-9, 0.0]), basis, 3)
-    found = solve_basis(lp, rough)
-    np.testing.assert_array_equal(found.x, [0.5, 0.0])
-    np.testing.assert_array_equal(found.row_dual, [0.25, 0.0])

@@ -216,7 +216,8 @@ def factorise(program: Program, B: IntArray, S: IntArray) -> Table:
     """Return the table of a basis, or of the empty basis if A_SB is singular."""
     inverse = _inverse(program.A, B, S)
     if inverse is None:
-        B, S, inverse = B[:0], S[:0], np.empty((0, 0))
+        B, S = B[:0], S[:0]
+        inverse = np.eye(len(B))
     products = program.A[:, B] @ inverse
     return Table(B, S, inverse, products, np.ones(len(products), bool))
 
