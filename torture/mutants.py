@@ -64,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mutants", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=15, help="seconds of tests per mutant")
+    parser.add_argument("--budget", type=float, default=25, help="seconds of tests per mutant")
     parser.add_argument("--again", action="store_true", help="try unexplained survivors once more")
     options = parser.parse_args()
     mutants, results = sample(options.mutants), read_results()

@@ -17,7 +17,7 @@ def newton_for(B, y, **changes):
 
 def test_a_singular_system_is_solved_by_least_squares():
     # Two equal columns of norm 2, without a ridge: no rounding hides that the matrix is singular.
-    B, y = [[1, 1, 0], [1, 1, 1], [1, 1, 2], [-1, -1, 1]], [1, 1, -1, 1]
+    B, y = [[1, 1, 0], [1, 1, 1], [1, 1, 2], [-1, -1, 1]], [1, 1, -1, -1]
     newton = newton_for(B, y)
     newton.problem.w[:] = 1.0
     newton.matrix = newton._products(np.arange(4))
