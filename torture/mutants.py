@@ -26,7 +26,8 @@ MODULES = ("problem", "guarantees/theorems.py", "complexity", "solvers")
 #: The tests that check them.
 TESTS = (
     "complexity/test_empirical", "complexity/test_lemmas_on_data", "complexity/test_local",
-    "complexity/test_measures", "complexity/test_outside_centers", "complexity/test_stable_rank",
+    "complexity/test_measures", "complexity/test_memory", "complexity/test_outside_centers",
+    "complexity/test_stable_rank",
     "display/test_convergence", "estimators/test_both_stages", "estimators/test_callbacks",
     "estimators/test_classifier", "estimators/test_classifier_cv", "estimators/test_corner_cases",
     "estimators/test_explanation", "estimators/test_limits", "estimators/test_memory_limits",
@@ -37,9 +38,10 @@ TESTS = (
     "problem/test_problem", "problem/test_relaxed", "problem/test_rounding", "problem/test_vote",
     "solvers/lp/test_dense_simplex", "solvers/lp/test_ladder", "solvers/lp/test_linear_programs",
     "solvers/test_barrier", "solvers/test_column_generation", "solvers/test_coordinate_descent",
-    "solvers/test_elastic_net", "solvers/test_greedy", "solvers/test_hybrid_norm",
-    "solvers/test_master", "solvers/test_pool", "solvers/test_quantiles", "solvers/test_rounds",
-    "solvers/test_unpenalised_kernels",
+    "solvers/test_elastic_net", "solvers/test_greedy", "solvers/test_grid",
+    "solvers/test_hybrid_norm", "solvers/test_master", "solvers/test_newton", "solvers/test_pool",
+    "solvers/test_quantiles", "solvers/test_relaxation", "solvers/test_rounds",
+    "solvers/test_trace", "solvers/test_unpenalised_kernels",
 )  # fmt: skip
 WORK, PAGE = ROOT / "build" / "mutants", ROOT / "docs" / "mutants.md"
 BASE = WORK / "base" / "votedkernels"
@@ -62,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mutants", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=15, help="seconds of tests per mutant")
+    parser.add_argument("--budget", type=float, default=25, help="seconds of tests per mutant")
     parser.add_argument("--again", action="store_true", help="try unexplained survivors once more")
     options = parser.parse_args()
     mutants, results = sample(options.mutants), read_results()

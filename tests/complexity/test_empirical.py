@@ -12,6 +12,7 @@ from votedkernels import (
     Massart,
     Polynomial,
     Similarity,
+    Threshold,
     Trace,
     VotedKernelClassifier,
 )
@@ -245,3 +246,13 @@ def test_parts_of_signs_are_as_often_negative():
 
 def test_the_defaults_are_those_of_the_documentation():
     assert Empirical().get_params() == {"n_draws": 64, "random_state": 0}
+
+
+def test_rules_are_measured_by_their_columns():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    gram = make_gram(Threshold(), X)
+    kernels = np.arange(gram.n_kernels)
+    found, errors = measure_with_errors(Empirical(20_000), gram, np.ones(4))
+    expected = [expectation(gram.take(np.full(4, k), np.arange(4)))[0] for k in kernels]
+    assert (errors > 0).all()
+    assert (np.abs(found - expected) <= 5 * errors).all()

@@ -109,6 +109,22 @@ def test_a_negative_diagonal_contradicts_a_declaration():
     assert VotedKernelClassifier(Similarity(kernel)).fit(X, y).stop_reason_ == "optimal"
 
 
+def test_one_negative_value_on_the_diagonal_is_enough():
+    y = make_waveform(30, random_state=0)[1]
+    K = np.eye(30)
+    K[7, 7] = -1.0
+    declared = Precomputed(positive_definite=True)
+    with pytest.raises(ValueError, match=r"declared positive definite but K\(x, x\) = -1 "):
+        VotedKernelClassifier(declared, complexity="stable-rank").fit(K, y)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 2.0, 3.0])
+def test_rules_have_the_rank_of_their_growth(power):
+    log_growth, weights = np.array([0.5, 3.0]), np.array([1.0, 3.0])
+    expected = np.sqrt((2 * log_growth) ** power / 4.0)
+    np.testing.assert_allclose(StableRank(power).of_growth(log_growth, weights), expected)
+
+
 def test_the_draw_spans_matrices_and_strings_whose_order_is_not_random():
     """The first 256 rows here are all alike; rows at equal distances are not."""
     x = np.concatenate([np.linspace(0.0, 0.1, 300), 100.0 * np.arange(1, 301)])

@@ -248,6 +248,12 @@ def test_vacuous_from_one_on():
     assert not bound(0.999).is_vacuous
 
 
+def test_the_terms_are_printed_in_two_columns():
+    terms = {"error": 0.25, "a long name": 0.5}
+    bound = GeneralizationBound(0.75, terms, "Theorem 1", 1, None, 1, 9, 2, 0.1, True)
+    assert repr(bound).splitlines()[2:] == ["  error        0.25", "  a long name  0.5"]
+
+
 def test_constant_by_hand():
     # The theorems for n <= 22 are worth nothing and leave 22/23 of delta.
     confidence = math.sqrt(math.log(20 * 23 / 22) / 8)

@@ -4,6 +4,7 @@ import csv
 import gzip
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.preparation.training import Training
 from votedkernels.solvers import SOLVERS, SolverInterrupted, continuum, solve_problem, widths
+from votedkernels.solvers.rounds import Round
 from votedkernels.solvers.widths import CURVATURE, WidthPrices, price_widths
 
 UCI = SHARED_DATA / "uci"
@@ -483,3 +485,25 @@ def test_one_width_or_hardly_more_is_priced_too(high, sample):
     assert expected * (1 - 1e-12) <= prices.excess <= expected * 1.01
     assert ((prices.gammas >= 1 - 1e-12) & (prices.gammas <= high + 1e-12)).all()
     assert len(prices.gammas) == 5
+
+
+def test_a_vote_without_loss_and_price_is_optimal_over_all_widths():
+    X, y = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1])
+    problem = make_problem(X - 3.0, y, [Polynomial((1,)), ContinuousGaussian(LOW, HIGH)])
+    problem = replace(problem, penalties=np.append(0.0, problem.penalties[1:]))  # a line is free
+    solution = solve_problem("column-generation", problem, tol=1e-6)
+    assert (solution.objective, solution.stop_reason) == (0.0, "optimal")
+
+
+def test_of_votes_of_equal_value_over_different_widths_the_first_is_kept():
+    X, y = make_waveform(30, random_state=0)
+    problem = make_problem(X, y, ContinuousGaussian(LOW, HIGH))
+    first = solve_problem("column-generation", problem, tol=1e-3)
+    exchange, seen = continuum.Exchange(problem, 1e-3), []
+    exchange.offer_vote(first)
+    exchange.offer_vote(replace(first, n_iter=77))
+    assert exchange.best is first
+    later = replace(first, stop_reason="later")
+    for report in (later, replace(later, objective=0.5 * first.objective)):
+        exchange.report(seen.append, Round(1, report))
+    assert [state.solution.stop_reason for state in seen] == [first.stop_reason, "later"]

@@ -128,3 +128,26 @@ def test_many_rows_and_a_grid_agree_with_single_fits():
     grid = solve_grid(problem, np.ones(3), np.array([0.1, 0.01]), np.array([0.0]), tol=1e-6)
     assert grid.objectives[1, 0] == pytest.approx(single.objective, rel=2e-6)
     assert (grid.dual_bounds <= grid.objectives).all()
+
+
+def test_without_a_tube_the_loss_is_the_absolute_error():
+    hinges = EpsilonInsensitive().hinges(np.array([2.0]), np.ones(1))
+    for f in (1.5, 2.0, 5.0):
+        assert np.maximum(0.0, hinges.goals - hinges.signs * f).sum() == abs(2.0 - f)
+
+
+def test_a_constant_that_only_needs_to_be_large_enough_reaches_every_goal():
+    goals = np.array([1.0, 7.0, 3.0])
+    assert best_constant(np.ones(3), np.array([1.0, 2.0, 5.0]), goals) == 7.0
+    assert best_constant(-np.ones(3), np.array([1.0, 2.0, 5.0]), goals) == -7.0
+
+
+@pytest.mark.parametrize(
+    ("margins", "price", "expected"),
+    # Along the ray, F is max(0, 1 - c) / 4 + max(0, 1 - c / 2) / 4 + c price.
+    [(0.5, 0.375, 0.0), (0.5, 0.125, 1.0), (0.5, 0.1, 2.0), (-0.5, 0.125, 0.0)],
+    ids=["flat from 0 to 1", "flat from 1 to 2", "down to 2", "uphill"],
+)
+def test_of_factors_that_are_equally_good_the_smallest_is_taken(margins, price, expected):
+    found = best_factor(np.array([1.0, margins]), np.ones(2), np.full(2, 0.25), price)
+    assert found == expected

@@ -13,11 +13,21 @@ from support.oracles import PlainProblem, by_linprog, dual_bound, objective
 from votedkernels import Gaussian, Polynomial, Precomputed, Similarity, VotedKernelClassifier
 from votedkernels.kernels import LocalColumns
 from votedkernels.problem import Problem, Solution, Terms
-from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS, Incumbent
+from votedkernels.problem.problem import Others
+from votedkernels.solvers import CONVERGENT_SOLVERS, SOLVERS, Incumbent, SolverOptions
 from votedkernels.solvers import __path__ as PATH
 
 GRAM = LocalColumns([Precomputed().fit(np.eye(2), np.ones(2))], np.eye(2), np.arange(2))
 FINITE = st.floats(-10, 10, allow_nan=False)
+MODULES = [
+    import_module(f"votedkernels.{name}")
+    for name in [
+        *(f"problem.{name}" for name in ("losses", "problem", "relaxed", "solution", "vote")),
+        "guarantees.theorems",
+        *(f"solvers.{module.name}" for module in iter_modules(PATH)),
+        *(f"solvers.lp.{module.name}" for module in iter_modules([f"{PATH[0]}/lp"])),
+    ]
+]
 
 
 def make_problem(K, y, penalty, *, w=None, fit_intercept=False):
@@ -379,18 +389,26 @@ def test_no_vote_worse_than_none_is_returned():
     assert len(solution.terms.kernels) == 0
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("problem.problem", "problem.solution", "problem.vote", "guarantees.theorems"),
-        *(f"solvers.{m.name}" for m in iter_modules(PATH)),
-        *(f"solvers.lp.{m.name}" for m in iter_modules([f"{PATH[0]}/lp"])),
-    ],
-)
-def test_records_cannot_be_changed(name):
-    members = vars(import_module(f"votedkernels.{name}")).values()
-    records = [member for member in members if isinstance(member, type) and is_dataclass(member)]
-    assert all(record.__dataclass_params__.frozen for record in records)
+def test_records_cannot_be_changed():
+    members = [member for module in MODULES for member in vars(module).values()]
+    records = {member for member in members if isinstance(member, type) and is_dataclass(member)}
+    assert {Problem, Solution, Terms} < records
+    assert [record for record in records if not record.__dataclass_params__.frozen] == []
+
+
+def test_only_what_has_no_default_must_be_given():
+    assert SolverOptions.__required_keys__ == {"tol"}
+    assert Others.__required_keys__ == set()
+
+
+def test_columns_that_may_not_vote_cost_an_elastic_net_nothing():
+    # Over the penalty of 1 are 2 and -1; only the first may vote: 2^2 / (0.5 * 8).
+    problem = make_problem(np.eye(3), [1, -1, 1], 1.0)
+    problem = replace(
+        problem, l2_penalty=0.5, squares=np.array([[8.0, 4.0, 2.0]]),
+        allowed=np.array([[True, True, False]]),
+    )  # fmt: skip
+    assert problem.cost_of_excess(np.array([[3.0, 0.5, -2.0]])) == 1.0
 
 
 def test_the_pull_and_the_square_of_the_hybrid_norm():

@@ -7,7 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from votedkernels.kernels.design import LocalDesign
+from votedkernels.problem.losses import EpsilonInsensitive, Pinball
 from votedkernels.problem.relaxed import (
+    RIDGES,
     RelaxedProblem,
     RelaxedVote,
     Whitening,
@@ -109,3 +111,31 @@ def test_labels_of_one_class_have_a_solution():
     ((z, b),) = solve_relaxed(problem, [1e-2], tol=0.0)
     assert np.isfinite(z).all()
     assert (problem.decision(z, b) > 0.9).all()
+
+
+def test_a_column_of_zeros_is_not_whitened():
+    W = Whitening.of_terms(np.zeros(2, int), np.eye(2), np.zeros(2, bool), np.array([0.0, 4.0]))
+    np.testing.assert_array_equal(W.apply(np.array([[0.0, 8.0]])), [[0.0, 2.0]])
+    np.testing.assert_array_equal(W.weights(np.array([3.0, 8.0])), [3.0, 2.0])
+
+
+def test_a_matrix_far_from_definite_has_the_root_of_its_diagonal():
+    values = np.array([[8.0, 30.0, 0.0], [30.0, 4.0, 0.0], [0.0, 0.0, -2.0]])
+    expected = np.diag([np.sqrt(8.0), 2.0, np.sqrt(10.0 * RIDGES[-1])])  # the trace is 10
+    np.testing.assert_allclose(triangular_root(values), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.1), Pinball(0.3)], ids=repr)
+@pytest.mark.parametrize("width", [0.3, 2.0])
+def test_corners_of_any_width_have_their_optimum(loss, width):
+    random = np.random.default_rng(0)
+    B, t = random.standard_normal((40, 4)), random.standard_normal(40)
+    hinges = loss.hinges(t, np.full(40, 1 / 40))
+    problem = RelaxedProblem.of_hinges(LocalDesign(B), hinges, rho=1.0, width=width)
+    for rho, (z, b) in zip(RHOS, solve_relaxed(problem, RHOS, tol=0.0), strict=True):
+        objective, bound = replace(problem, rho=rho).certify(z, b)
+        f = B @ z + b
+        h = hinges.goals - hinges.signs * f[hinges.rows]
+        rounded = np.where(h < width, np.maximum(h, 0) ** 2 / (2 * width), h - width / 2)
+        assert objective == pytest.approx(hinges.weights @ rounded + rho / 2 * z @ z, rel=1e-12)
+        assert objective - bound <= 1e-9 * objective

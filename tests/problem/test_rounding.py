@@ -12,6 +12,7 @@ from votedkernels.kernels import Gaussian, LocalColumns, Polynomial
 from votedkernels.problem import Problem, Terms
 from votedkernels.problem import solution as certificate
 from votedkernels.problem.solution import (
+    Solution,
     closer_rounding_error,
     extended_values,
     rounding_error,
@@ -170,6 +171,66 @@ def test_the_closer_look_is_the_formula():
     too_high = (excess + eps * sizes).max() - max(1.0, excess.max())
     expected = max(of_objective, too_high) / eps
     assert closer_rounding_error(problem, solution) / eps == pytest.approx(expected, rel=0.01)
+
+
+def test_the_first_look_knows_kernels_with_large_penalties_or_none():
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    # Values far below their penalties, and a vote of next to nothing: the bound's error is largest.
+    tiny = replace(solution.terms, weights=1e-30 * solution.terms.weights)
+    solution = replace(solution, terms=tiny, dual=np.full(30, 1 / 30), objective=1.0)
+    largest, eps = problem.columns.largest(), 100 * np.finfo(float).eps
+    for penalties in (np.array([1e6, 2e6]), np.array([0.0, 2e6])):
+        ratios = largest[penalties > 0] / penalties[penalties > 0]
+        found = rounding_error(replace(problem, penalties=penalties), solution)
+        assert ratios.max() < 1
+        assert found / eps == pytest.approx(ratios.max(), rel=1e-9)
+
+
+def test_the_closer_look_knows_the_intercept():
+    # The intercept lifts all rows of one class clearly above their margin: no error is at stake.
+    problem = replace(small_problem(), fit_intercept=True, y=np.repeat([1.0, -1.0], 15))
+    term = Terms(np.array([0]), np.array([0]), np.array([1e-3]), 100.0)
+    solution = Solution(problem.columns, term, np.zeros(30), 1.0, 0.0, 1, "precision")
+    sizes = np.abs(problem.columns.take(term.kernels, term.centers)) @ np.abs(term.weights)
+    eps = 100 * np.finfo(float).eps
+    expected = problem.w[15:] @ sizes[15:]
+    assert closer_rounding_error(problem, solution) / eps == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_dual_vector_far_within_its_limits_adds_no_error():
+    problem = small_problem(penalty=1e6)
+    term = Terms(np.array([0]), np.array([0]), np.array([1e-3]))
+    solution = Solution(problem.columns, term, problem.w, 1.0, 0.0, 1, "precision")
+    without = replace(solution, dual=np.zeros(30))
+    closer = closer_rounding_error(problem, solution)
+    assert 0 < closer == closer_rounding_error(problem, without) < 1e-12
+
+
+@pytest.mark.parametrize(("bound", "reason"), [(0.5, "optimal"), (0.499, "precision")])
+def test_a_gap_of_exactly_the_tolerance_is_optimal(monkeypatch, bound, reason):
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    assert solution.stop_reason == "optimal"
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1.0)
+    monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: 1.0)
+    monkeypatch.setattr(certificate, "extended_values", lambda *args: (1.0, bound))
+    assert verify(problem, solution, 0.5).stop_reason == reason
+
+
+@pytest.mark.parametrize(("closer", "believed"), [(0.1, True), (0.1 + 1e-9, False)])
+def test_an_error_as_large_as_allowed_is_allowed(monkeypatch, closer, believed):
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1.0)
+    monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: closer)
+    assert (verify(problem, solution, 1.0) is solution) is believed  # a tenth of the tolerance
+
+
+def test_where_nothing_is_lost_nothing_is_checked():
+    problem = small_problem()
+    nothing = Solution(problem.columns, Terms.none(), np.zeros(30), 0.0, 0.0, 1, "optimal")
+    assert verify(problem, nothing, 1e-6) is nothing
 
 
 @pytest.mark.parametrize(("most", "extended"), [(2 * 30 * 30, True), (2 * 30 * 30 - 1, False)])

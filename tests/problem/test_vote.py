@@ -93,6 +93,33 @@ def test_the_contributions_of_kernels_and_rules_add_up(rows):
         np.testing.assert_allclose(vote.decide(rows).reshape(7, -1), expected, rtol=1e-12)
 
 
+def test_two_leading_axes_of_different_lengths(rows):
+    weights, intercepts = np.arange(6.0).reshape(3, 1, 2), np.arange(6.0).reshape(3, 2)
+    both = [Terms(np.array([k, 2]), np.array([3, 1]), weights[:, 0]) for k in (0, 1)]
+    columns = over(families(rows), rows)
+    vote = Vote.gather(both, intercepts, columns, Centers(np.arange(7), rows))
+    decisions = vote.decide(rows)
+    assert decisions.shape == (7, 3, 2)
+    for p, terms in enumerate(both):
+        values = columns.take(terms.kernels, terms.centers) @ weights[:, 0].T
+        np.testing.assert_allclose(decisions[:, :, p], values + intercepts[:, p], rtol=1e-12)
+
+
+def test_a_rule_from_several_centres_is_one_term_beside_kernels():
+    x = np.array([[0.0], [1.0], [1.0], [2.0]])
+    fitted = [family.fit(x, np.ones(4)) for family in (Gaussian((1.0,)), Threshold())]
+    columns = over(fitted, x)
+    levels = columns.levels(np.ones(4, int), np.arange(4))
+    same = np.flatnonzero(levels == levels[1])  # rows 1 and 2 are equal
+    assert same.tolist() == [1, 2]
+    both = Terms(np.array([0, 1, 1]), np.array([3, 1, 2]), np.array([1.0, 2.0, 0.5]))
+    vote = Vote.gather([both], np.zeros(1), columns, Centers(np.arange(4), x))
+    np.testing.assert_array_equal(vote.kernels, [0, 1])
+    np.testing.assert_array_equal(vote.weights, [[1.0, 2.5]])
+    expected = columns.take(both.kernels, both.centers) @ both.weights
+    np.testing.assert_allclose(vote.decide(x)[:, 0], expected, rtol=1e-12)
+
+
 def test_without_terms_it_is_its_constant(rows):
     columns = over(families(rows), rows)
     vote = Vote.gather([Terms.none()], np.array([0.3]), columns, Centers(np.arange(7), rows))
@@ -110,3 +137,4 @@ def test_a_matrix_of_kernel_values_is_asked_for_its_columns(rows):
         Centers(np.arange(7), None),
     )
     np.testing.assert_allclose(vote.decide(K)[:, 0], 2 * K[:, 1] - K[:, 4], rtol=1e-12)
+    assert np.shape(vote.points) == (0, 0)  # nothing but numbers of columns is kept

@@ -20,7 +20,13 @@ from votedkernels.solvers import (
     solve_by_paper_rule,
 )
 from votedkernels.solvers.barrier import solve_pool
-from votedkernels.solvers.descent_pool import DescentPool, read_off_corner
+from votedkernels.solvers.descent_pool import (
+    DescentPool,
+    most_columns,
+    most_rows,
+    pool_bytes,
+    read_off_corner,
+)
 from votedkernels.solvers.paper_rule import best_step
 from votedkernels.solvers.rounds import Incumbent
 
@@ -263,6 +269,50 @@ def test_rounds_without_weight_are_counted():
         )
         assert 0 < used.sum() < 20
         np.testing.assert_array_equal(pool.idle[~used], n_round)
+
+
+def test_memory_is_that_of_the_columns_or_of_the_system():
+    # Many columns: three arrays of 10 x 20 numbers and five of 20 x 20, and 40 vectors.
+    assert pool_bytes(10, 20, 2) == 8 * (3 * 10 * 20 + 5 * 20**2 + 40 * 10)
+    # Many rows on the margin: the columns, two arrays of 50 x 3 and two of 53 x 53.
+    assert pool_bytes(50, 3, 50) == 8 * (50 * 3 + 2 * 50 * 3 + 2 * 53**2 + 40 * 50)
+
+
+def test_as_many_columns_and_rows_are_used_as_fit_in_memory():
+    for memory in (10**5, 10**6):
+        n = most_columns(50, memory, 10**6)
+        assert pool_bytes(50, n, min(n, 50)) <= memory < pool_bytes(50, n + 1, min(n + 1, 50))
+    rows = most_rows(1000, 20, 10**6)
+    assert pool_bytes(1000, 20, rows) <= 10**6 < pool_bytes(1000, 20, rows + 1)
+    assert most_columns(50, 10**9, 7) == 7
+    assert most_rows(30, 5, 10**9) == 30
+    # Without memory there are no rows, but one column there must be.
+    assert (most_columns(50, 0, 7), most_rows(30, 5, 0)) == (1, 0)
+
+
+def test_a_vote_that_does_not_fit_is_cut_to_its_heaviest_columns():
+    pool = make_pool()
+    weights = np.array([1.0, -5.0, 0.1, 3.0])
+    terms = Terms(np.zeros(4, np.intp), np.arange(4), weights)
+    pool.most = 4
+    pool.add_terms(terms)
+    assert (len(pool.kernels), pool.reason_to_give_up) == (4, "precision")
+    pool = make_pool()
+    pool.most = 2
+    pool.add_terms(terms)
+    np.testing.assert_array_equal(pool.centers, [1, 3])
+    assert pool.reason_to_give_up == "memory-limit"
+
+
+def test_coordinates_that_do_not_fit_are_kept_out():
+    excess = np.zeros((10, 30))
+    excess[0, :3] = 4.0, 3.0, 2.0
+    for most, reason in ((3, "precision"), (2, "memory-limit")):
+        pool = make_pool()
+        pool.most = most
+        assert pool.add_steepest(excess, 1e-6)
+        np.testing.assert_array_equal(pool.centers, np.arange(most))
+        assert pool.reason_to_give_up == reason
 
 
 def test_an_answer_can_be_sharpened_three_times():

@@ -47,3 +47,12 @@ def test_no_column_is_chosen_that_is_a_sum_of_others(columns):
     added = choose_columns(twice, np.arange(40.0), np.ones(40), NONE, 7)
     assert len(added) == 3
     assert len(choose_columns(twice, np.arange(40.0), np.ones(40), added, 7)) == 0
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_the_unit_of_the_columns_does_not_matter(columns, unit):
+    random = np.random.default_rng(2)
+    target, w = random.normal(size=40), random.uniform(0.5, 2.0, 40)
+    expected = choose_columns(columns, target, w, NONE, 5).tolist()
+    assert len(expected) == 5
+    assert choose_columns(unit * columns, target, w, NONE, 5).tolist() == expected

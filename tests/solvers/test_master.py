@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.problems import make_problem
 
+from votedkernels._system.budget import Budget
 from votedkernels.kernels import LocalColumns, Polynomial
 from votedkernels.problem import Terms
 from votedkernels.solvers import master as module
@@ -212,7 +213,7 @@ def test_the_worst_columns_join_one_kernel_a_centre(monkeypatch):
     np.testing.assert_allclose(master.scale, values.max(axis=0))
 
 
-@pytest.mark.parametrize(("worst", "settled"), [(1.15, True), (1.25, False)])
+@pytest.mark.parametrize(("worst", "settled"), [(1.15, True), (1.2, False), (1.25, False)])
 def test_columns_of_some_centres_have_their_numbers(worst, settled):
     master = Master(make_problem(6))
     assert master.add_worst(np.array([[worst], [1.1]]), 1e-6, np.array([4]))
@@ -246,6 +247,66 @@ def test_columns_without_weight_leave_a_crowded_pool(monkeypatch):
     )
     assert len(master.idle) == len(master.scale) == len(master.row_status) == len(master._values)
     assert_values_are_those_of_the_columns(master, np.arange(6))
+
+
+def master_with_room(n_columns):
+    problem = make_problem(6)
+    for memory in range(0, 10**5, 48):
+        master = Master(problem.within(Budget(memory=memory)))
+        if master.room == n_columns:
+            return master
+    raise AssertionError(f"no memory has room for {n_columns} columns")
+
+
+@pytest.mark.parametrize(("n_worst", "cramped"), [(2, False), (3, False), (4, True)])
+def test_columns_are_kept_out_only_where_there_is_no_room(n_worst, cramped):
+    master, excess = master_with_room(3), np.zeros((2, 6))
+    excess[0, :n_worst] = 2.0
+    assert master.add_worst(excess, 1e-6)
+    assert master.is_cramped is cramped
+    assert len(master.kernels) == min(3, n_worst)
+
+
+def test_columns_without_a_weight_make_room_for_others():
+    master, excess = master_with_room(3), np.zeros((2, 6))
+    master.add_columns(np.zeros(3, int), np.arange(3))
+    master.idle = np.array([1, 0, 1])
+    excess[1, 3:6] = 4.0, 3.0, 2.0
+    assert master.add_worst(excess, 1e-6)
+    np.testing.assert_array_equal(master.kernels, [0, 1, 1])
+    np.testing.assert_array_equal(master.centers, [1, 3, 4])
+    assert master.is_cramped
+
+
+@pytest.mark.parametrize(
+    ("compiled", "most", "expected"),
+    [(False, 10**12, False), (True, 10**12, True), (False, -1, True)],
+    ids=["few pivots", "asked for", "many pivots so far"],
+)
+def test_pivots_are_compiled_where_that_pays(monkeypatch, compiled, most, expected):
+    monkeypatch.setattr(module, "MANY_TOUCHES", most)
+    master, asked = Master(make_problem(6).within(Budget(compiled=compiled))), []
+    monkeypatch.setattr(module, "solve_lp", lambda lp, **options: asked.append(options["compiled"]))
+    master.add_columns(np.array([0]), np.array([0]))
+    master.solve()
+    assert asked[0] is expected
+
+
+def test_there_are_coarser_units_where_penalties_are_tiny():
+    problem = make_problem(6)
+    rows, coarse = np.arange(6), problem.w.mean()
+    for fine, expected in (
+        (0.5, [0.5]),
+        (2e-3, [2e-3]),  # less than a thousand times finer
+        (1e-8, [1e-8, 1e-4, 1.0]),
+        (20.0, [1.0]),
+    ):
+        # All columns are 1 at their centre, so that their scale is 1.
+        master = Master(replace(problem, penalties=coarse * np.array([fine, fine])))
+        master.add_columns(np.array([0, 1]), np.array([0, 1]))
+        np.testing.assert_array_equal(master.scale, 1.0)
+        units = np.array(master._units(rows)) / coarse
+        np.testing.assert_allclose(units, expected, rtol=1e-9)
 
 
 def test_rounds_without_weight_are_counted():

@@ -5,6 +5,7 @@ from scipy.optimize import linprog
 from votedkernels import Gaussian, Polynomial
 from votedkernels._system.budget import Budget
 from votedkernels.kernels import LocalColumns
+from votedkernels.solvers import quantiles
 from votedkernels.solvers.quantiles import QuantileProblem, solve_quantiles
 
 
@@ -73,6 +74,35 @@ def test_limits_end_it_with_a_valid_solution():
     problem = make_problem(0)
     one = solve_quantiles(problem, tol=1e-8, max_iter=1)
     assert one.stop_reason == "max-iter"
+    assert one.n_iter == 1
     assert one.dual_bound <= one.objective
     late = QuantileProblem(**vars(problem) | {"columns": problem.columns.within(Budget(0.0))})
-    assert solve_quantiles(late, tol=1e-8).stop_reason == "time-limit"
+    nothing = solve_quantiles(late, tol=1e-8)
+    assert (nothing.stop_reason, nothing.dual_bound) == ("time-limit", 0.0)
+    assert not nothing.dual.any()
+    assert all(len(layer.kernels) == 0 for layer in nothing.layers)
+    assert nothing.objective == pytest.approx(problem.objective(nothing.layers))
+
+
+def test_a_feasible_dual_vector_is_left_as_it_is():
+    problem = make_problem(0)
+    v = np.zeros((30, 3))
+    # The sums of the layers are -2, 1 and 1, in small units: those of the tails -2, -1 and 0.
+    unit = 0.01 * problem.w.min()
+    v[:4, 2], v[4:6, 1], v[6:8, 0] = -0.5 * unit, 0.5 * unit, 0.5 * unit
+    np.testing.assert_allclose(problem.feasible(v), v, atol=1e-6 * unit)
+
+
+def test_an_lp_that_fails_from_its_old_basis_is_solved_from_scratch(monkeypatch):
+    problem, true_solve = make_problem(0), quantiles.solve_highs
+    expected = solve_quantiles(problem, tol=1e-8)
+
+    def failing(lp, *, basis=None, **options):
+        return None if basis is not None else true_solve(lp, **options)
+
+    monkeypatch.setattr(quantiles, "solve_highs", failing)
+    found = solve_quantiles(problem, tol=1e-8)
+    assert found.stop_reason == "optimal"
+    assert found.objective == pytest.approx(expected.objective, rel=1e-7)
+    monkeypatch.setattr(quantiles, "solve_highs", lambda *args, **options: None)
+    assert solve_quantiles(problem, tol=1e-8).stop_reason == "precision"

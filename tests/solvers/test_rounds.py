@@ -6,8 +6,9 @@ from support.problems import make_problem
 
 from votedkernels._system.budget import Budget
 from votedkernels.exceptions import OutOfTime, SolverInterrupted
+from votedkernels.problem import Terms
 from votedkernels.solvers import SOLVERS, solve_by_column_generation
-from votedkernels.solvers.rounds import Rounds
+from votedkernels.solvers.rounds import Incumbent, Rounds
 
 
 @pytest.fixture
@@ -98,3 +99,24 @@ def test_a_start_is_offered_even_when_time_is_up(solved):
     decision = rounds.offer_start(solution.terms)
     np.testing.assert_allclose(decision, problem.decision(solution.terms))
     assert rounds.best.objective <= solution.objective * (1 + 1e-9)
+
+
+def test_what_is_only_as_good_replaces_nothing():
+    best = Incumbent(make_problem(4))
+    votes = [Terms(np.array([0]), np.array([j]), np.array([0.5])) for j in range(2)]
+    for terms in votes:
+        best._keep(terms, 0.25)
+        best.offer_dual(best.problem.w * (1 + terms.centers[0]), 0.125)
+    assert (best.objective, best.dual_bound) == (0.25, 0.125)
+    np.testing.assert_array_equal(best.terms.centers, [0])
+    np.testing.assert_array_equal(best.dual, best.problem.w)
+    best._keep(votes[1], 0.2)
+    best.offer_dual(np.zeros(4), 0.15)
+    assert (best.terms.centers, best.objective, best.dual_bound) == (1, 0.2, 0.15)
+    assert not best.dual.any()
+
+
+def test_what_a_solver_needs_to_start():
+    needed = {name: solver.least_memory(1000) for name, solver in SOLVERS.items()}
+    assert needed.pop("coordinate-descent") > 8 * 1000 * 40  # its first 40 columns, at least
+    assert set(needed.values()) == {0}

@@ -1,13 +1,16 @@
 """Kernels without a penalty, in every solver."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import linalg
+from support.problems import make_problem
 
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.exceptions import FitLimitError
+from votedkernels.solvers import solve_by_coordinate_descent
 from votedkernels.solvers.lp.linear_program import lu_factors
 
 
@@ -103,3 +106,16 @@ def test_an_empty_matrix_has_no_factors(capfd):
     with pytest.raises(linalg.LinAlgError):
         lu_factors(np.zeros((0, 0)))
     assert capfd.readouterr() == ("", "")
+
+
+def test_rounds_are_counted_through_all_substitutes_for_penalties():
+    problem = replace(make_problem(30), penalties=np.array([0.0, 0.01]))
+    seen = []
+    solution = solve_by_coordinate_descent(
+        problem, tol=1e-6, on_round=lambda state: seen.append(state.n_iter)
+    )
+    assert len(seen) > 4  # there are four substitutes
+    assert seen == sorted(seen)
+    assert seen[0] == 1
+    assert seen[-1] <= solution.n_iter
+    assert (np.diff(seen) <= 1).all()

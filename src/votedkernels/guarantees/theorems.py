@@ -42,7 +42,7 @@ RADIUS_STEP = 1.1
 LEFT_BY_THEOREMS = 22 / 23
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class GeneralizationBound:
     """An upper bound on the probability of error, term by term.
 

@@ -108,7 +108,7 @@ def best_constant(signs: FloatArray, weights: FloatArray, goals: FloatArray) -> 
 
 
 def best_factor(margins: FloatArray, goals: FloatArray, w: FloatArray, price: float) -> float:
-    """Return the c >= 0 that minimises sum_p w_p max(0, g_p - c margins_p) + c price.
+    """Return the smallest c >= 0 that minimises sum_p w_p max(0, g_p - c margins_p) + c price.
 
     The slope just above c = 0 is price - sum_p w_p margins_p over the hinges that are not 0 there.
     It grows by w_p |margins_p| as c passes the corner g_p / margins_p.

@@ -58,7 +58,7 @@ class Terms:
     @staticmethod
     def none() -> Terms:
         """Return the empty vote, f = 0."""
-        return Terms(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+        return Terms(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
     def nonzero(self) -> Terms:
         """Return the terms with a non-zero weight, ordered by kernel and centre."""

@@ -153,7 +153,7 @@ class RelaxedProblem:
 
     @classmethod
     def of_hinges(
-        cls, design: Design, hinges: Hinges, *, rho: float, width: float = 1.0
+        cls, design: Design, hinges: Hinges, *, rho: float, width: float
     ) -> RelaxedProblem:
         """Return the problem for a loss, given as hinges, over the rows of a design."""
         if hinges.rows is not None:
@@ -180,21 +180,22 @@ class RelaxedProblem:
         """Make any vector u feasible, and return the lower bound on P that it then proves."""
         u = np.clip(u, 0.0, self.w)
         if self.fit_intercept:
-            mass = np.array([u[self.y < 0].sum(), u[self.y > 0].sum()])
+            positive = self.y > 0
+            mass = np.array([u[~positive].sum(), u[positive].sum()])
             if mass.min() <= 0:
                 return 0.0
-            u = u * np.where(self.y > 0, mass.min() / mass[1], mass.min() / mass[0])
+            u = u * np.where(positive, mass.min() / mass[1], mass.min() / mass[0])
         pull = self.columns.sums(u * self.y)
         linear = float(u.sum() if self.goals is None else self.goals @ u)
         square = float(self.width * (u**2 / self.w).sum() + pull @ pull / self.rho)
         if square <= 0 or linear <= 0:
             return 0.0
-        most = float((self.w / np.where(u > 0, u, np.inf)).min(where=u > 0, initial=np.inf))
+        most = 1.0 / float((u / self.w).max())
         step = min(linear / square, most)  # the best multiple of u in the box
         return max(0.0, step * linear - 0.5 * step**2 * square)
 
     def certify(self, z: FloatArray, intercept: float) -> tuple[float, float]:
         """Return P at some weights, and D at the dual vector that they yield."""
         decision = self.decision(z, intercept)
-        u = self.w * np.clip(self.shortfalls(decision) / self.width, 0.0, 1.0)
+        u = self.w * (self.shortfalls(decision) / self.width)  # clipped by `dual_value`
         return self.objective(z, decision), self.dual_value(u)

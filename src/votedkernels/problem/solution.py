@@ -84,9 +84,10 @@ class Solution:
 
 def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
     """Return the solution with values that can be trusted despite rounding."""
+    if solution.objective == 0:
+        return solution
     doubt = rounding_error(problem, solution)
-    relative_gap = solution.gap / solution.objective if solution.objective > 0 else 0.0
-    allowed = max(0.1 * tol, 0.01 * relative_gap)
+    allowed = max(0.1 * tol, 0.01 * solution.gap / solution.objective)
     if doubt <= allowed:
         return solution
     if problem.columns.n_values <= EXTENDED_VALUES:
@@ -148,7 +149,7 @@ def closer_rounding_error(problem: Problem, solution: Solution) -> float:
     u = problem.into_box(solution.dual)
     excess = problem.excess(problem.correlate(u))
     worst = excess + eps * problem.excess(columns.correlate_sizes(np.abs(problem.signed(u))))
-    too_high = float(worst.max(initial=0.0)) - max(1.0, float(excess.max(initial=0.0)))
+    too_high = float(worst.max(initial=1.0)) - float(excess.max(initial=1.0))
     return max(objective_error / solution.objective, too_high)
 
 

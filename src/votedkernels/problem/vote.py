@@ -10,6 +10,7 @@ pair of penalties and problem. The indices p are the leading axes of ``weights``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -162,7 +163,9 @@ class Vote:
         if len(self.kernels) == 0:
             return np.zeros((count_rows(X), *leading)) + self.intercepts
         # A reshape may change the memory order, and with it the last bit of a product.
-        flat = self.weights if len(leading) == 1 else self.weights.reshape(-1, len(self.kernels))
+        flat = self.weights
+        if len(leading) != 1:
+            flat = flat.reshape(math.prod(leading), len(self.kernels))
         rules = list(self._rules())
         if not rules:
             votes = self._columns(X).vote(self.kernels, self.places, flat.T)
@@ -217,7 +220,7 @@ def union_of_terms(
     Weights of shape (..., n_terms) become (..., n_votes, n_terms_of_union).
     """
     keys = [vote.kernels * n_centers + vote.centers for vote in votes]
-    used = np.unique(np.concatenate([np.zeros(0, np.intp), *keys]))
+    used = np.unique(np.concatenate([np.empty(0, np.intp), *keys]))
     leading = votes[0].weights.shape[:-1] if votes else ()
     weights = np.zeros((*leading, len(votes), len(used)))
     for number, (vote, key) in enumerate(zip(votes, keys, strict=True)):
@@ -233,6 +236,6 @@ def merge_rules(
     keys = np.stack([kernels, np.where(np.isnan(levels), centers, -1), np.nan_to_num(levels)])
     _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     merged = np.zeros((*weights.shape[:-1], len(first)))
-    for term, place in enumerate(group.reshape(-1)):
+    for term, place in enumerate(group.ravel()):
         merged[..., place] += weights[..., term]
     return kernels[first], centers[first], levels[first], merged

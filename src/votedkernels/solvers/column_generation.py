@@ -116,10 +116,16 @@ def _start_from_subsample(problem: Problem) -> Terms | None:
 
 
 class Gains:
-    """Watches whether rounds still improve anything."""
+    """Watches whether rounds still improve anything.
+
+    The first round counts as an improvement, and sets the bound and the number of the round.
+    """
+
+    bound: float
+    last: int
 
     def __init__(self) -> None:
-        self.objective, self.bound, self.last = np.inf, 0.0, 0
+        self.objective = np.inf
 
     def are_missing(self, best: Incumbent, n_iter: int, *, hopeless: bool) -> bool:
         """Whether neither the objective nor the bound has improved for too many rounds.

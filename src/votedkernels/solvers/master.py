@@ -60,10 +60,10 @@ class ColumnPool:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.kernels = np.zeros(0, np.intp)
-        self.centers = np.zeros(0, np.intp)
-        self.idle = np.zeros(0, np.intp)
-        self.scale = np.zeros(0)
+        self.kernels = np.empty(0, np.intp)
+        self.centers = np.empty(0, np.intp)
+        self.idle = np.empty(0, np.intp)
+        self.scale = np.empty(0)
         self.member = np.zeros((problem.columns.n_kernels, problem.columns.n_centers), bool)
         self.is_cramped = False
 
@@ -98,7 +98,7 @@ class ColumnPool:
         """
         if candidates is None:
             candidates = np.arange(excess.shape[1])
-        excess = np.where(self.member[:, candidates], 0.0, excess)
+        excess = np.where(self.member[:, candidates], -np.inf, excess)
         kernels = excess.argmax(axis=0)
         worst = excess[kernels, np.arange(len(candidates))]
         order = np.argsort(-worst, kind="stable")[:most]
@@ -137,7 +137,7 @@ class Master(ColumnPool):
         self.margins = problem.margins(np.zeros(problem.n_rows))
         inside = self.margins < 1
         self.column_status = np.where(inside, UPPER, LOWER).astype(np.int8)
-        self.row_status = np.zeros(0, np.int8)
+        self.row_status = np.empty(0, np.int8)
         self.balance_status = BASIC  # of the row sum_i u_i y_i = 0, with an intercept
         self.u = np.where(inside, problem.w, 0.0)
         self.settled = False
@@ -145,16 +145,16 @@ class Master(ColumnPool):
         self.failures: Counter[str] = Counter()  # consecutive, by LP method
         # The table of the last LP, its basic variables, and where each column was in it (or -1).
         self._table: Table | None = None
-        self._basic = np.zeros(0, np.intp)
-        self._origins = np.zeros(0, np.intp)
+        self._basic = np.empty(0, np.intp)
+        self._origins = np.empty(0, np.intp)
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
         self._touches = 0  # entries that pivots have read so far, roughly
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         n = problem.n_rows
-        self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.zeros(0, np.intp)
+        self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.empty(0, np.intp)
         self._where = np.full(n, -1, np.intp)
         self._where[self._stored] = np.arange(len(self._stored))
-        self._values = np.zeros((0, len(self._stored)))
+        self._values = np.empty((0, len(self._stored)))
 
     # -- the pool ----------------------------------------------------------------------
 

@@ -129,7 +129,9 @@ def solve_quantiles(
     """Minimise F to a relative gap of ``tol``, within the budget of the columns."""
     pool = _Pool(problem)
     layers = pool.constants()
-    best = QuantileSolution(layers, problem.low * 0.0, problem.objective(layers), 0.0, 0, "")
+    best = QuantileSolution(
+        layers, np.zeros_like(problem.low), problem.objective(layers), 0.0, 0, ""
+    )
     reason, n_iter = "precision", 0
     try:
         while True:
@@ -171,11 +173,11 @@ class _Pool:
     def __init__(self, problem: QuantileProblem) -> None:
         self.problem = problem
         n_quantiles = len(problem.quantiles)
-        self.layers = np.zeros(0, np.intp)
-        self.kernels = np.zeros(0, np.intp)
-        self.centers = np.zeros(0, np.intp)
-        self.scale = np.zeros(0)
-        self.values = np.zeros((0, len(problem.w)))
+        self.layers = np.empty(0, np.intp)
+        self.kernels = np.empty(0, np.intp)
+        self.centers = np.empty(0, np.intp)
+        self.scale = np.empty(0)
+        self.values = np.empty((0, len(problem.w)))
         above = problem.targets[:, None] > self.quantiles_of_targets()
         self.column_status = np.where(above, UPPER, LOWER).astype(np.int8).T.ravel()
         self.row_status = np.full(n_quantiles, BASIC, np.int8)
@@ -190,12 +192,12 @@ class _Pool:
     def constants(self) -> list[Terms]:
         """Return layers without kernels."""
         steps = np.diff(self.quantiles_of_targets(), prepend=0.0)
-        empty = np.zeros(0, np.intp)
-        return [Terms(empty, empty, np.zeros(0), float(step)) for step in steps]
+        empty = np.empty(0, np.intp)
+        return [Terms(empty, empty, np.empty(0), float(step)) for step in steps]
 
     def add_worst(self, excess: FloatArray, tol: float) -> bool:
         """Add the most violated columns of each layer; return whether there are any."""
-        excess[self.layers, self.kernels, self.centers] = 0.0
+        excess[self.layers, self.kernels, self.centers] = -np.inf
         before = len(self.kernels)
         for layer, ratios in enumerate(excess):
             kernels = ratios.argmax(axis=0)

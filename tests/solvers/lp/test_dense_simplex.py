@@ -8,7 +8,7 @@ from support.problems import assert_optimal, random_lp, reference
 from votedkernels.exceptions import Infeasible
 from votedkernels.solvers.lp import dense_simplex, tableau
 from votedkernels.solvers.lp.dense_simplex import solve_dense
-from votedkernels.solvers.lp.linear_program import BASIC, Basis, LinearProgram, solve_basis
+from votedkernels.solvers.lp.linear_program import BASIC, UPPER, Basis, LinearProgram, solve_basis
 
 
 @pytest.fixture(params=["numpy", "compiled"])
@@ -45,7 +45,10 @@ def test_any_old_basis_is_a_start(seed, solve):
 
 def test_a_hot_start_at_the_optimum_takes_no_pivot(solve):
     lp = random_lp(1)
-    assert solve(lp, basis=solve(lp).basis).iterations == 0
+    basis = solve(lp).basis
+    assert (basis.rows != BASIC).any()
+    assert solve(lp, basis=basis).iterations == 0
+    assert solve(lp, basis=replace(basis, table=None)).iterations == 0
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(3.0, 4.0), (-4.0, -3.0), (-2.0, -1.0)])
@@ -141,9 +144,9 @@ def test_every_pivot_leaves_the_state_of_its_basis(seed, compiled):
 def test_it_does_as_many_pivots_as_it_may():
     simplex = dense_simplex._DenseSimplex(random_lp(1), None)
     simplex.refactor()
-    assert simplex.advance(3, None) == (dense_simplex.GOING, 3)
-    assert simplex.advance(100, 0.0) == (dense_simplex.LATE, 0)
-    outcome, done = simplex.advance(100, None)
+    assert simplex.advance(3, None, compiled=False) == (dense_simplex.GOING, 3)
+    assert simplex.advance(100, 0.0, compiled=False) == (dense_simplex.LATE, 0)
+    outcome, done = simplex.advance(100, None, compiled=False)
     assert outcome == dense_simplex.FEASIBLE
     assert 3 + done == solve_dense(random_lp(1)).iterations
 
@@ -185,13 +188,60 @@ def test_it_gives_up_after_ten_disputes_or_too_many_pivots(monkeypatch, outcome)
 def test_errors_of_updates_are_seen(spoil):
     simplex = dense_simplex._DenseSimplex(random_lp(1), None)
     simplex.refactor()
-    simplex.advance(100, None)
+    simplex.advance(100, None, compiled=False)
     assert simplex.is_accurate()
     if spoil == "values":
         simplex.tableau.values[0] += 1e-9
     else:
         simplex.tableau.dual[simplex.S[0]] += 1e-9
     assert not simplex.is_accurate()
+
+
+def test_a_table_is_kept_as_long_as_it_is_accurate():
+    simplex = dense_simplex._DenseSimplex(random_lp(1), None)
+    simplex.refactor()
+    simplex.advance(5, None, compiled=False)
+    simplex.go_on()
+    assert not simplex.is_new
+    assert simplex.is_accurate()
+    simplex.tableau.Q[:] *= 1 + 1e-6
+    simplex.tableau.values[0] += 1e-6
+    simplex.go_on()
+    assert simplex.is_new
+    assert_state_is_that_of_its_basis(simplex)
+
+
+def test_a_wrong_table_behind_accurate_values_is_not_kept():
+    simplex = dense_simplex._DenseSimplex(random_lp(1), None)
+    simplex.refactor()
+    simplex.advance(5, None, compiled=False)
+    simplex.tableau.Q[:] *= 1 + 1e-6
+    assert simplex.is_accurate()
+    simplex.go_on()
+    assert simplex.is_new
+    assert_state_is_that_of_its_basis(simplex)
+
+
+def test_the_end_is_believed_only_if_the_values_computed_anew_are_feasible(monkeypatch):
+    # x = 2 is between its bounds while the row is at its own: 2 x = 4; but x may be 1 at most.
+    lp = LinearProgram(np.ones(1), np.ones(1), np.full((1, 1), 2.0), np.zeros(1), np.full(1, 4.0))
+    basis = Basis(np.full(1, BASIC, np.int8), np.full(1, UPPER, np.int8))
+    simplex = dense_simplex._DenseSimplex(lp, basis)
+    simplex.refactor()
+    simplex.tableau.values[0] = 0.5  # what updates may have made of it
+    stand_in = (dense_simplex.FEASIBLE, 1, 7)
+    monkeypatch.setattr(dense_simplex, "run_pivots", lambda *args: stand_in)
+    assert simplex.run(9, compiled=False) == (dense_simplex.GOING, 7)
+    assert simplex.tableau.values[0] == pytest.approx(2.0)
+
+
+def test_tolerances_are_relative_to_bounds_above_one():
+    lp = LinearProgram(
+        np.ones(2), np.array([0.0, 99.0]), np.ones((2, 2)), np.zeros(2), np.array([0.0, 999.0])
+    )
+    program = tableau.prepare(lp)
+    np.testing.assert_allclose(program.tolerance, tableau.FEASIBILITY * np.array([1.0, 100.0]))
+    np.testing.assert_allclose(program.row_tolerance, tableau.FEASIBILITY * np.array([1.0, 1000.0]))
 
 
 def with_more_rows(lp, n_new, random):

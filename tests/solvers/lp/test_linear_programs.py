@@ -15,7 +15,15 @@ from votedkernels.solvers import full_lp, solve_by_full_lp
 from votedkernels.solvers.full_lp import check_memory_of_full_lp
 from votedkernels.solvers.lp import highs as _highs
 from votedkernels.solvers.lp import ladder as lp
-from votedkernels.solvers.lp.linear_program import BASIC, Basis, LinearProgram, solve_basis
+from votedkernels.solvers.lp.linear_program import (
+    BASIC,
+    UPPER,
+    Basis,
+    LinearProgram,
+    LPResult,
+    Table,
+    solve_basis,
+)
 
 HOT_DENSE, HOT_HIGHS = ("dense", {"basis": "old"}), ("highs", {"basis": "old"})
 COLD = [
@@ -325,3 +333,36 @@ def test_a_breakdown_of_one_method_leaves_the_other(monkeypatch):
 
     monkeypatch.setattr(full_lp, "solve_highs", solve)
     assert solve_by_full_lp(make_problem(30), tol=1e-6).stop_reason == "optimal"
+
+
+# -- tables and bases ----------------------------------------------------------------------
+
+
+def test_a_table_moves_with_its_rows():
+    table = Table(
+        np.array([4, 1]),
+        np.array([2, 0]),
+        np.eye(2),
+        np.arange(6.0).reshape(3, 2),
+        np.ones(3, bool),
+    )
+    moved = table.moved(np.array([5, 0]), np.array([2, -1, 0]))
+    np.testing.assert_array_equal(moved.columns, [5, 0])
+    np.testing.assert_array_equal(moved.rows, [0, 2])
+    np.testing.assert_array_equal(moved.products, [[4.0, 5.0], [0.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(moved.known, [True, False, True])
+    assert table.moved(np.array([5, 0]), np.array([2, -1, 1])) is None  # row 0 is gone
+
+
+@pytest.mark.parametrize(
+    ("bound", "cost"), [(1.0, 0.0), (0.0, 1.0)], ids=["infinite values", "infinite duals"]
+)
+def test_a_basis_without_finite_solutions_is_left_alone(bound, cost):
+    # The row at its bound is 1e-320 x = bound; the other row and the other variable stay out.
+    lp = LinearProgram(
+        np.array([cost, 1.0]), np.ones(2), np.array([[1e-320, 0.0], [0.0, 1.0]]),
+        np.zeros(2), np.array([bound, 5.0]),
+    )  # fmt: skip
+    basis = Basis(np.array([BASIC, UPPER], np.int8), np.array([UPPER, BASIC], np.int8))
+    result = LPResult(np.array([0.0, 1.0]), np.zeros(2), basis, 0)
+    assert solve_basis(lp, result) is result

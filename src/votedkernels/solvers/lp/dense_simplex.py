@@ -117,7 +117,7 @@ class _DenseSimplex:
         self.lp = lp
         self.program = prepare(lp)
         self._rows = np.empty(lp.matrix.shape)  # room for A_S, used by one tableau after another
-        self.B = self.S = np.zeros(0, np.intp)
+        self.B = self.S = np.empty(0, np.intp)
         if basis is not None:
             self.B = np.flatnonzero(basis.columns == BASIC)
             self.S = np.flatnonzero(basis.rows != BASIC)
@@ -184,9 +184,7 @@ class _DenseSimplex:
         rows[~t.at_bound] = BASIC
         return LPResult(x, t.dual.copy(), Basis(columns, rows, self.table()), iterations)
 
-    def advance(
-        self, limit: int, deadline: float | None, *, compiled: bool = False
-    ) -> tuple[int, int]:
+    def advance(self, limit: int, deadline: float | None, *, compiled: bool) -> tuple[int, int]:
         """Do up to ``limit`` pivots; return (how the run ended, how many were done)."""
         done = 0
         while done < limit:
@@ -218,7 +216,8 @@ def factorise(program: Program, B: IntArray, S: IntArray) -> Table:
     """Return the table of a basis, or of the empty basis if A_SB is singular."""
     inverse = _inverse(program.A, B, S)
     if inverse is None:
-        B, S, inverse = B[:0], S[:0], np.zeros((0, 0))
+        B, S = B[:0], S[:0]
+        inverse = np.eye(len(B))
     products = program.A[:, B] @ inverse
     return Table(B, S, inverse, products, np.ones(len(products), bool))
 

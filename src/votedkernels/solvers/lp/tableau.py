@@ -42,7 +42,7 @@ PIVOT = 1e-9
 TIE = 1e-12
 #: Squared norms are at least this, whatever rounding does to their updates.
 SMALLEST_NORM = 1e-12
-NOTHING = np.zeros(0)
+NOTHING = np.empty(0)
 #: How a run of pivots ends: at its limit, with a feasible basis, or with nothing that can enter.
 GOING, FEASIBLE, STUCK = range(3)
 
@@ -196,7 +196,7 @@ def sweep_table(
     padded = np.zeros(Q.shape[1])
     padded[:n] = table_row
     # In place: Q is the transpose of a Fortran array.
-    blas.dger(-1.0, padded, factors, a=Q.T, overwrite_a=1)
+    blas.dger(-1.0, padded, factors, a=Q.T, overwrite_a=True)
 
 
 def most_infeasible(t: Tableau) -> tuple[int, float]:
