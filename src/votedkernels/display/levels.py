@@ -110,7 +110,7 @@ def curve_of_levels(search: Any, alternative: Mapping[str, Any]) -> LevelCurve:
 
 
 def best_of_each(results: Mapping[str, Any], rows: IntArray, groups: list[Any]) -> IntArray:
-    """Return the row of each group that the search found best, by its own criterion."""
+    """Return, for each group, the row that is best by the criterion of the search."""
     best: dict[Any, int] = {}
     for row, group in zip(rows.tolist(), groups, strict=True):
         loss = results["mean_test_loss"]

@@ -47,7 +47,7 @@ def tabulate_candidates(
 
 
 def best_candidate(results: dict[str, Any], n_splits: int, prefer: str) -> int:
-    """Return the index of the candidate with the best mean score, or the sparsest close to it."""
+    """Return the index of the best candidate by mean score, or of the sparsest close to it."""
     mean = results["mean_test_score"]
     best = np.nanmax(mean)
     allowed, order = best - SAME_SCORE, [np.zeros(len(mean))]

@@ -197,7 +197,7 @@ def widths_of_terms(solution: Solution, first: int) -> FloatArray:
 def published_constants(
     problems: list[Problem], intercepts: FloatArray, empty: NDArray[np.bool_]
 ) -> FloatArray:
-    """Return the constants of votes; for votes without terms, they predict the heaviest class.
+    """Return the constant of each vote; if a vote has no terms, it predicts the heaviest class.
 
     ``empty`` says which votes have no terms. The last axis of ``intercepts`` and ``empty`` runs
     over the one-vs-rest problems. If no intercept is fitted, an empty vote gets the difference

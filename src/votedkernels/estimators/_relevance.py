@@ -1,11 +1,12 @@
 """Learns a factor for each feature, so that distances reflect the features that matter.
 
 A Gaussian kernel treats all features alike. If the target changes fast along a few of them and
-slowly along the others, a vote needs many more centres than necessary. So features are scaled: a
-vote f of one wide Gaussian is fitted, and feature j gets the scale sqrt(mean_i |df/dx_j (x_i)|).
-This is repeated with the scaled features. Scales are at least `LEAST` times the largest one: a
-feature that seems irrelevant to a rough vote is not dropped. (This follows A. Radhakrishnan et al.,
-recursive feature machines, 2024, but uses only the directions of the features.)
+slowly along the others, a vote needs many more centres than it would on scaled features. So
+features are scaled: a vote f of one wide Gaussian is fitted, and feature j gets the scale
+sqrt(mean_i |df/dx_j (x_i)|). This is repeated with the scaled features. Scales are at least `LEAST`
+times the largest one: a feature that seems irrelevant to a rough vote is not dropped. (This follows
+A. Radhakrishnan et al., recursive feature machines, 2024, but uses only the directions of the
+features.)
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`choose_by_bound`: chooses the penalty so that the bound on the error is a guarantee.
+"""`choose_by_bound`: chooses the penalty in a way that keeps the bound on the error valid.
 
-The bound by sample compression holds for all penalties at once. The one with the smallest bound
-can thus be chosen on the training rows themselves, without folds or validation rows. The scaler
-and the scales of the kernels must not come from these rows. They are fitted on a tenth of the rows,
-which is fixed beforehand and used for nothing else.
+The sample-compression bound holds for all penalties at once. So the penalty with the smallest bound
+can be chosen on the training rows themselves, without folds or validation rows. The scaler and the
+scales of the kernels must not come from these rows. They are fitted on a tenth of the rows, which
+is fixed beforehand and used for nothing else.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def choose_by_bound(
     share_for_scaling: float = 0.1,
     complexity_penalties: Any = None,
 ) -> Bunch:
-    """Choose the penalty with the smallest guaranteed bound on the error, on the training rows.
+    """Choose the penalty whose guaranteed bound on the error is smallest, on the training rows.
 
     Every tenth row is set aside to fit the scaler and the scales of the kernels. The votes are
     fitted on the other rows, for one penalty after another, and the penalty with the smallest
-    bound by sample compression is chosen. Because the bound holds for all penalties at once, the
+    sample-compression bound is chosen. Because the bound holds for all penalties at once, the
     choice costs nothing and needs no validation rows.
 
     Parameters
@@ -81,7 +81,7 @@ def choose_by_bound(
     Returns
     -------
     choice : Bunch
-        ``model``, the fitted classifier with rounded weights, in a pipeline behind its scaler if
+        ``model``, the fitted classifier with rounded weights, in a pipeline after its scaler if
         there is one;
         ``bound``, the bound on its error, a `GeneralizationBound`;
         ``complexity_penalty``, the chosen penalty; ``complexity_penalties``, all penalties tried,

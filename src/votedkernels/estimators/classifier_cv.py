@@ -55,7 +55,8 @@ class VotedKernelClassifierCV(
     kernels : as for `VotedKernelClassifier`, default=None
         None means Gaussians of seven widths or, with a grid, the `VotedKernelClassifier` default.
         A dict lists named alternatives to search over. ``"table"`` has two alternatives: its
-        kernels with and without rules. Rules must improve the criterion by 5 per cent.
+        kernels with and without rules. Rules are chosen only if they improve the criterion by 5 per
+        cent.
     complexity_penalties, l1_penalties : array-like, default=None
         A grid of penalties. If only one is set, the other is 1, 0.1, ..., 1e-6. If both are None,
         the search has two stages.

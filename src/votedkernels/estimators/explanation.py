@@ -178,7 +178,7 @@ class Explanation:
     def parts(
         self, row: int = 0, label: Any = None
     ) -> tuple[list[str], FloatArray, tuple[str, float], Any]:
-        """Return what adds to the vote for a class: features if known, else training examples.
+        """Return what makes up the vote for a class: features if known, else training examples.
 
         Parameters
         ----------

@@ -61,8 +61,8 @@ class VotedKernelRegressor(
         what is added to reach the next one.
     conformal : bool, default=False
         With ``quantiles``, move each quantile except the median by a constant that is learned from
-        five more fits, each without a fifth of the rows, so that the share of new targets below
-        each is as stated. Quantiles still never cross. See the user guide for what is guaranteed.
+        five more fits, each without a fifth of the rows, so that the stated share of new targets is
+        below it. Quantiles still never cross. See the user guide for what is guaranteed.
     complexity_penalty, l1_penalty, l2_penalty, l2_norm : as for `VotedKernelClassifier`
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty

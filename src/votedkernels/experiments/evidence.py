@@ -126,7 +126,7 @@ def name_of(algorithm: str) -> str:
 
 
 def rank_of(algorithm: str) -> tuple[int, str]:
-    """Return the sort key of an algorithm: those of the paper in its order, then others by name."""
+    """Return an algorithm's sort key: the paper's algorithms in its order, then others by name."""
     return _rank(algorithm, tuple(NAMES))
 
 

@@ -35,7 +35,7 @@ def bound_by_compression(
 ) -> tuple[GeneralizationBound, RoundedVote]:
     """Return the smallest compression bound over the numbers of bits, and the rounded vote.
 
-    ``vote`` is the vote of one two-class problem, ``X`` and ``signs`` are its training rows and
+    ``vote`` is the vote of one two-class problem; ``X`` and ``signs`` are its training rows and
     their labels.
     """
     if (vote.places < 0).any():

@@ -229,7 +229,7 @@ class LocalColumns(Columns):
         return part
 
     def relearned(self, rows: IntArray, sample_weight: FloatArray) -> LocalColumns:
-        """Return the same columns, with the families that learn from rows refitted to some rows."""
+        """Return the same columns; families that learn from rows are refitted to the given ones."""
         part, families = copy(self), list(self.families)
         part._bases = list(self._bases)  # noqa: SLF001 - a copy of itself
         for f, family in enumerate(self.families):

@@ -63,7 +63,7 @@ class Spectrum(KernelFamily):
         aligned strings, such as windows of DNA.
     ends : bool, default=False
         Whether to mark where a string begins and ends, with two extra characters. An n-gram at the
-        end of a string then differs from the same n-gram inside.
+        start or end of a string then counts as different from the same n-gram elsewhere.
 
     Notes
     -----

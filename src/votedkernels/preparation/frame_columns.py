@@ -1,4 +1,4 @@
-"""Columns of data frames as numbers or as texts, whatever library the frame comes from.
+"""Columns of data frames as numbers or as text, whatever library the frame comes from.
 
     numbers, booleans      float64; a gap is NaN
     dates and times        days since 1970-01-01 UTC; durations in days
@@ -98,7 +98,7 @@ def _in_days(column: pd.Series) -> FloatArray:
 
 
 def _read_objects(values: Sequence[object], gaps: Sequence[bool], name: str) -> FrameColumn:
-    """Return a column of Python objects, if they are all texts, all numbers or all dates."""
+    """Return a column of Python objects, if they are all strings, all numbers or all dates."""
     known = [value for value, gap in zip(values, gaps, strict=True) if not gap]
     if all(isinstance(value, str) for value in known):
         kind: Kind = "text" if known else "number"

@@ -217,7 +217,7 @@ def loss_weights(
     codes: IntArray,
     weights: FloatArray,
 ) -> FloatArray:
-    """Return the weights w_i, which sum to 1; raise if one is negligible beside the others."""
+    """Return the weights w_i, which sum to 1; raise if one is negligible next to the others."""
     factors = class_factors(class_weight, classes, codes, weights)
     w = weighted_classes(weights, factors, codes)
     w /= w.sum()
