@@ -276,11 +276,10 @@ def report(half: str, records: list[dict[str, Any]]) -> None:
     )  # fmt: skip
     print(f"\n{half}: {describe_run(['scikit-learn'])['machine']['cpu']}\n")
     print(format_table(header, rows, left=(0,)))
-    # Rank the methods that have all data sets, on the folds that they have in common.
+    # Rank the methods that have all data sets, by their difference from the baseline on the folds
+    # that they have: not all methods have the same folds.
     errors = runs["error"].unstack("method")
-    n_sets = len(errors.groupby("data"))
-    errors = errors[[m for m in errors if len(errors[m].dropna().groupby("data")) == n_sets]]
-    complete = errors.dropna().groupby("data").mean()
+    complete = errors.sub(errors[BASELINE], axis=0).groupby("data").mean().dropna(axis=1)
     test = friedman_test(complete.to_numpy())
     if test is not None:
         order = np.argsort(test.ranks)
