@@ -53,7 +53,7 @@ def choose_by_bound(
     share_for_scaling: float = 0.1,
     complexity_penalties: Any = None,
 ) -> Bunch:
-    """Choose the penalty whose guaranteed bound on the error is smallest, on the training rows.
+    """Choose the penalty with the smallest guaranteed bound on the error.
 
     Every tenth row is set aside to fit the scaler and the scales of the kernels. The votes are
     fitted on the other rows, for one penalty after another, and the penalty with the smallest

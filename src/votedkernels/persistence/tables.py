@@ -15,7 +15,7 @@ TABLE = "table"
 
 
 def table_to_json(model: Any) -> dict[str, Json]:
-    """Return the header entry for a model; empty if there is none."""
+    """Return the header entry for a model's table; empty if it has no table."""
     coding: TableCoding | None = getattr(model, "table_", None)
     if coding is None:
         return {}
@@ -24,7 +24,7 @@ def table_to_json(model: Any) -> dict[str, Json]:
 
 
 def table_from_json(header: Record, n_features: int | None) -> dict[str, TableCoding]:
-    """Return the fitted attribute of a model; empty if there is none."""
+    """Return the fitted attribute ``table_`` of a model; empty if it has no table."""
     if TABLE not in header.value:
         return {}
     record = header.record(TABLE)

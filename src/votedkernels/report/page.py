@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def render_page(package: str, template: str, context: Mapping[str, object]) -> str:
-    """Return a page from a package's template, which may include templates of this package."""
+    """Return a page from a package's template, which may also include the templates of `report`."""
     try:
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     except ImportError as error:
