@@ -113,7 +113,8 @@ def report(options: argparse.Namespace) -> None:
         options.output, "frontier", title="Error against support vectors", run=records[-1]["run"],
         header=HEADER, rows=rows, left=(0, 1),
         lines=[f"{options.rows} training rows, {TEST_ROWS} test rows, one split, one thread. "
-               "`frontier.py` says how each model was tuned. Seconds are those of the last fit."],
+               "`frontier.py` says how each model was tuned. Seconds are those of the last fit, "
+               "on a busy machine."],
     )  # fmt: skip
     draw(records, options.picture)
 
@@ -243,7 +244,10 @@ def draw(records: list[Record], path: Path) -> None:
                 style = "*" if len(mine) == 1 else "o-"
                 ax.plot(*zip(*mine, strict=True), style, color=color, label=method, markersize=5)
         ax.set(title=name, xscale="log", yscale="log", xlabel="support vectors")
-        ax.yaxis.set_major_formatter(matplotlib.ticker.ScalarFormatter())
+        ax.yaxis.set_major_locator(
+            matplotlib.ticker.LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+        )
+        ax.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
         ax.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         ax.grid(alpha=0.3)
     axes[0, 0].set_ylabel("test error in %")
