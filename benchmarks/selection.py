@@ -26,7 +26,7 @@ found on the same rows. Their models are the same as without it, and their time 
 The records of the relevance vector machine, trees and logistic regression have no fit times either:
 they were made on a busy machine, for one partition. The relevance vector machine has only two folds
 of ocr49, phishing, waveform01 and qsar_biodeg. The records of the six data sets with more than two
-classes were also made on a busy machine, for one partition.
+classes were also made on a busy machine.
 """
 
 import argparse

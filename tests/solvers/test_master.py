@@ -278,20 +278,6 @@ def test_columns_without_a_weight_make_room_for_others():
     assert master.is_cramped
 
 
-@pytest.mark.parametrize(
-    ("compiled", "most", "expected"),
-    [(False, 10**12, False), (True, 10**12, True), (False, -1, True)],
-    ids=["few pivots", "asked for", "many pivots so far"],
-)
-def test_pivots_are_compiled_where_that_pays(monkeypatch, compiled, most, expected):
-    monkeypatch.setattr(module, "MANY_TOUCHES", most)
-    master, asked = Master(make_problem(6).within(Budget(compiled=compiled))), []
-    monkeypatch.setattr(module, "solve_lp", lambda lp, **options: asked.append(options["compiled"]))
-    master.add_columns(np.array([0]), np.array([0]))
-    master.solve()
-    assert asked[0] is expected
-
-
 def test_there_are_coarser_units_where_penalties_are_tiny():
     problem = make_problem(6)
     rows, coarse = np.arange(6), problem.w.mean()

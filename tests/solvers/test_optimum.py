@@ -83,7 +83,6 @@ SMALL_SIZES = {
     "solvers.column_generation.CHEAP_PASS": 0,
     "solvers.column_generation.FEWEST_CANDIDATES": 4,
     "solvers.column_generation.SMALLEST_SUBSAMPLE": 6,
-    "solvers.lp.ladder.DENSE_ROWS": 4,
     "solvers.master.COLUMNS_PER_ROUND": 3,
     "solvers.master.CROWDED_POOL": 10,
     "solvers.master.FEWEST_ROWS": 3,

@@ -122,8 +122,6 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
-#: Once pivots have touched this many entries, later ones are compiled, whatever the budget says.
-MANY_TOUCHES = 2 * 10**9
 #: Units that differ by less than this factor count as equal.
 COARSER = 1e3
 
@@ -143,12 +141,11 @@ class Master(ColumnPool):
         self.settled = False
         self.coarseness = 0  # index of the unit of u in use
         self.failures: Counter[str] = Counter()  # consecutive, by LP method
-        # The table of the last LP, its basic variables, and where each column was in it (or -1).
+        # The table of the last LP, its variables, and where each column was in it (or -1).
         self._table: Table | None = None
-        self._basic = np.empty(0, np.intp)
+        self._variables = np.empty(0, np.intp)
         self._origins = np.empty(0, np.intp)
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
-        self._touches = 0  # entries that pivots have read so far, roughly
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         n = problem.n_rows
         self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.empty(0, np.intp)
@@ -334,7 +331,6 @@ class Master(ColumnPool):
                 basis=basis,
                 deadline=problem.budget.deadline,
                 may_be_infeasible=len(fixed) > 0,
-                compiled=problem.budget.compiled or self._touches > MANY_TOUCHES,
                 failures=self.failures,
             )
             if result is not None:
@@ -343,16 +339,12 @@ class Master(ColumnPool):
                 return None
             self.coarseness += 1
             self.failures.clear()
-        n_terms = int((result.basis.rows != BASIC).sum())
-        self._touches += result.iterations * n_terms * (n_terms + sum(lp.matrix.shape))
         result = solve_basis(lp, result)
         self.column_status[:] = LOWER
         self.column_status[fixed] = UPPER
         self.column_status[rows] = result.basis.columns
         n_pool = len(self.kernels)
-        self._table, self._origins = result.basis.table, np.arange(n_pool)
-        if self._table is not None:
-            self._basic = rows[self._table.columns]
+        self._table, self._origins, self._variables = result.basis.table, np.arange(n_pool), rows
         self.row_status = result.basis.rows[:n_pool]
         self.balance_status = int(result.basis.rows[-1])
         u = np.zeros(len(problem.y))
@@ -388,9 +380,11 @@ class Master(ColumnPool):
         """Return the table of the last LP, adapted to an LP on the given rows."""
         if self._table is None:
             return None
-        columns = np.searchsorted(rows, self._basic)
-        balance = [len(self._table.products) - 1] if self.problem.fit_intercept else []
-        return self._table.moved(columns, np.append(self._origins, balance).astype(np.intp))
+        places = np.searchsorted(self._variables, rows)
+        places[places == len(self._variables)] = 0
+        variables = np.where(self._variables[places] == rows, places, -1)
+        balance = [len(self._table.basic) - 1] if self.problem.fit_intercept else []
+        return self._table.moved(variables, np.append(self._origins, balance).astype(np.intp))
 
     def _units(self, rows: IntArray) -> list[float]:
         """Return units for u, starting with the one that yields the smallest gap."""

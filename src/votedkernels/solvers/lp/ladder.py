@@ -1,9 +1,9 @@
 """Solving a master LP: a ladder of methods, each with its own time limit.
 
-Our dense dual simplex and HiGHS back each other up. The one that is usually faster at the LP's size
-goes first; any breakdown, wrong status or delay passes the LP to the next rung. No result is
-trusted: callers recompute the gap from the data. Rungs that have failed repeatedly on LPs of the
-same kind are tried last.
+Our dense dual simplex and HiGHS back each other up. Ours is usually faster and goes first; any
+breakdown, wrong status or delay passes the LP to the next rung. No result is trusted: callers
+recompute the gap from the data. Rungs that have failed repeatedly on LPs of the same kind are tried
+last.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from .dense_simplex import solve_dense
 from .highs import solve_highs
 from .linear_program import Basis, LinearProgram, LPResult
 
-#: With fewer rows, HiGHS's compiled pivots are faster than ours in NumPy.
-DENSE_ROWS = 150
 #: The least time for a rung, and the most if it starts from a basis (hot) or without one (cold).
 LEAST_SECONDS = 5.0
 HOT_SECONDS = 10.0
@@ -40,16 +38,8 @@ def _hot_dense(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult |
     return solve_dense(lp, basis=basis, deadline=end)
 
 
-def _hot_compiled(lp: LinearProgram, basis: Basis | None, end: float) -> LPResult | None:
-    return solve_dense(lp, basis=basis, deadline=end, compiled=True)
-
-
 def _cold_dense(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
     return solve_dense(lp, deadline=end)
-
-
-def _cold_compiled(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
-    return solve_dense(lp, deadline=end, compiled=True)
 
 
 def _cold_highs(lp: LinearProgram, _: Basis | None, end: float) -> LPResult | None:
@@ -70,30 +60,24 @@ def solve_lp(
     basis: Basis | None = None,
     deadline: float | None = None,
     may_be_infeasible: bool = False,
-    compiled: bool = False,
     failures: Counter[str] | None = None,
 ) -> LPResult | None:
     """Return the result of the first rung that succeeds; None if all fail or time is up.
 
     ``may_be_infeasible`` says that the LP may really be infeasible: the first rung that says so
-    ends the search. Otherwise such a claim is a failure like any other. ``compiled`` allows numba.
-    ``failures`` counts how many times in a row each rung has failed on LPs of the same kind.
+    ends the search. Otherwise such a claim is a failure like any other. ``failures``
+    counts how many times in a row each rung has failed on LPs of the same kind.
     """
-    first: tuple[Rung, ...] = (_hot_highs, _hot_dense)
-    if compiled:
-        first = (_hot_compiled, _hot_highs)
-    elif len(lp.row_lower) >= DENSE_ROWS:
-        first = (_hot_dense, _hot_highs)
-    dense = _cold_compiled if compiled else _cold_dense
+    hot: tuple[Rung, ...] = (_hot_dense, _hot_highs)
     failed = Counter() if failures is None else failures
     rungs = sorted(
-        (*first, dense, _cold_highs, _primal_highs, _interior_highs),
+        (*hot, _cold_dense, _cold_highs, _primal_highs, _interior_highs),
         key=lambda rung: failed[rung.__name__] >= OFTEN,
     )
     n_rows, n_columns = lp.matrix.shape
     enough = max(LEAST_SECONDS, SECONDS_PER_TOUCH * (n_rows + n_columns) * n_rows * n_columns)
     for rung in rungs:
-        seconds = min(enough, HOT_SECONDS if rung in first else COLD_SECONDS)
+        seconds = min(enough, HOT_SECONDS if rung in hot else COLD_SECONDS)
         end = time.perf_counter() + seconds
         if deadline is not None:
             end = min(end, deadline)

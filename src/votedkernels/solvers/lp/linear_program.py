@@ -19,44 +19,51 @@ from ...kernels.base import FloatArray, IntArray
 
 #: Basis statuses: at the lower bound, between the bounds, at the upper bound.
 LOWER, BASIC, UPPER = 0, 1, 2
+#: After a relative change below this, a second one would be smaller than the rounding errors.
+SMALL_CHANGE = 1e-9
 
 
 @dataclass(frozen=True)
 class Table:
     """What the dense simplex computed from a basis, for the next program that starts from it.
 
+    Variables and rows are numbered together, as in `tableau`: first the variables, then the rows.
+
     Attributes
     ----------
-    columns, rows : arrays of shape (n,)
-        The basic variables B and the rows at a bound S, in the order of the table.
-    inverse : array of shape (n, n)
-        inv(A_SB).
-    products : array of shape (n_rows, n)
-        A_B inv(A_SB), where it is ``known``.
-    known : array of shape (n_rows,)
-        Which rows of the program were part of the last program.
+    entries : array of shape (n_known_slots, n_known_places)
+        The tableau, where it is known: all of it, or its first rows and columns.
+    basic, nonbasic : arrays of shape (n_rows,) and (n_variables,)
+        What is in each row and in each column of the tableau.
     """
 
-    columns: IntArray
-    rows: IntArray
-    inverse: FloatArray
-    products: FloatArray
-    known: NDArray[np.bool_]
+    entries: FloatArray
+    basic: IntArray
+    nonbasic: IntArray
 
-    def moved(self, columns: IntArray, origins: IntArray) -> Table | None:
-        """Return the table for a program with other rows; None if a row at a bound is gone.
+    def moved(self, variables: IntArray, rows: IntArray) -> Table | None:
+        """Return the table for a program with other variables and rows.
 
-        ``columns`` holds the new program's indices of the basic variables, and ``origins`` the
-        place of each new row in the old program, or -1 if it was not there.
+        ``variables`` and ``rows`` say for each variable and row of the new program which one it was
+        in the old program, or -1 if it was not there. The result is None if the new program lacks a
+        basic variable or a row at a bound.
         """
-        known = origins >= 0
-        places = np.full(len(self.products), -1)
-        places[origins[known]] = np.flatnonzero(known)
-        if (places[self.rows] < 0).any():
+        n_old, n_new = len(self.nonbasic), len(variables)
+        labels = np.full(n_old + len(self.basic), -1)
+        origins = np.concatenate([variables, np.where(rows >= 0, n_old + rows, -1)])
+        known = np.flatnonzero(origins >= 0)
+        labels[origins[known]] = known
+        basic, nonbasic = labels[self.basic], labels[self.nonbasic]
+        if (basic[self.basic < n_old] < 0).any() or (nonbasic[self.nonbasic >= n_old] < 0).any():
             return None
-        products = np.zeros((len(origins), len(columns)))
-        products[known] = self.products[origins[known]]
-        return Table(columns, places[self.rows], self.inverse, products, known)
+        slots, places = basic >= 0, nonbasic >= 0
+        fresh = np.flatnonzero(origins < 0)
+        entries = self.entries.T[places]  # a tableau is stored by columns
+        return Table(
+            (entries if slots.all() else entries[:, slots]).T,
+            np.concatenate([basic[slots], fresh[fresh >= n_new]]),
+            np.concatenate([nonbasic[places], fresh[fresh < n_new]]),
+        )
 
 
 @dataclass(frozen=True)
@@ -140,12 +147,13 @@ def lu_factors(square: FloatArray) -> tuple[FloatArray, IntArray]:
 def _refined(
     square: FloatArray, factors: tuple[FloatArray, IntArray], right: FloatArray, *, transposed: bool
 ) -> FloatArray:
-    """Solve a system, and correct the solution twice, using its residual."""
+    """Solve a system, and correct the solution using its residual: twice, or once if that does."""
     matrix = (square.T if transposed else square).astype(np.longdouble)
     solution = linalg.lu_solve(factors, right, trans=int(transposed), check_finite=False)
     for _ in range(2):
         residual = (right - matrix @ solution.astype(np.longdouble)).astype(np.float64)
-        solution = solution + linalg.lu_solve(
-            factors, residual, trans=int(transposed), check_finite=False
-        )
+        change = linalg.lu_solve(factors, residual, trans=int(transposed), check_finite=False)
+        solution = solution + change
+        if np.abs(change).max() <= SMALL_CHANGE * np.abs(solution).max():
+            break
     return np.asarray(solution, dtype=np.float64)

@@ -1,24 +1,28 @@
-"""The tableau of the dense dual simplex, and its pivots.
+"""The condensed tableau of the dense dual simplex, and its pivots.
 
 The linear program is
 
     max  cost.x     s.t.  0 <= x <= upper,   row_lower <= z <= row_upper,   z = A x.
 
-A basis is a set B of n variables between their bounds and a set S of n rows at a bound. The other
-variables, N, are at a bound, and
+Variables and rows are numbered together: first the variables, then the rows. As many of them as A
+has rows are basic; the others are nonbasic, each at one of its bounds, and
 
-    x_B = inv(A_SB) (z_S - g_S),    z = A_B x_B + g,    g = A_N x_N,
-    dual_S = cost_B inv(A_SB),      reduced = cost - dual A.
+    basic = T nonbasic,     cost.x = reduced.nonbasic.
 
-The table Q = [inv(A_SB); A_B inv(A_SB)] has one row per slot. The first ``capacity`` slots are for
-basic variables, of which n are in use; then there is one slot per row of A. The columns of Q
-belong to S. Unused rows and columns are 0.
+At first, z is basic, x is nonbasic, and T = A. A pivot exchanges what is basic in slot p with what
+is nonbasic in place q. With e_p and e_q for unit vectors, it changes T to
 
-`dense_simplex` makes the tableau of a basis. `pivots` has compiled versions of the same pivots,
-except for their effect on the basis and the borders of Q (`exchange`). If you change the fields of
-the tuples, delete numba's cache of ``pivots.py``, which does not notice such changes.
+    T - (T[:, q] + e_p) (T[p] - e_q)^T / T[p, q],
 
-What can enter is numbered: first the variables, then the rows at a bound, in the order of S.
+which has the shape of A again [1]_. A pivot reads one row of T and a few of its columns. So the
+products of the last pivots are kept as factors, T = table + left right^T, and are added to the
+table many at a time, in one matrix product. This is several times faster than a pass through the
+table for each pivot.
+
+References
+----------
+.. [1] A. Tucker (1960). A combinatorial equivalence of matrices. Proceedings of Symposia in Applied
+   Mathematics 10.
 """
 
 from __future__ import annotations
@@ -26,11 +30,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from ...kernels.base import FloatArray, IntArray
-from .linear_program import LinearProgram
+from .linear_program import LinearProgram, Table
 
 #: A bound may be exceeded by this much, relative to 1 + its size.
 FEASIBILITY = 1e-9
@@ -40,343 +43,236 @@ PERTURBATION = 1e-10
 PIVOT = 1e-9
 #: Dual ratios that differ by less are tied.
 TIE = 1e-12
-#: Squared norms are at least this, whatever rounding does to their updates.
+#: Squared norms are at least this.
 SMALLEST_NORM = 1e-12
-NOTHING = np.empty(0)
+#: The products of so many pivots are added to the table at once.
+TOGETHER = 32
 #: How a run of pivots ends: at its limit, with a feasible basis, or with nothing that can enter.
 GOING, FEASIBLE, STUCK = range(3)
 
 
 class Program(NamedTuple):
-    """The linear program in the form that pivots need; no pivot changes it."""
+    """The linear program in the form that pivots need: variables and rows have one numbering."""
 
     A: FloatArray
-    A_transposed: FloatArray
     cost: FloatArray
+    lower: FloatArray
     upper: FloatArray
-    row_lower: FloatArray
-    row_upper: FloatArray
-    row_width: FloatArray
-    #: How far each variable, and each row, may exceed its bounds.
+    #: How far each value may exceed its bounds.
     tolerance: FloatArray
-    row_tolerance: FloatArray
 
-
-class Tableau(NamedTuple):
-    """The arrays described in the module docstring; pivots update them in place."""
-
-    Q: FloatArray
-    #: B and S in their first n entries, and the rows A_S.
-    basic_columns: IntArray
-    bound_rows: IntArray
-    A_bound: FloatArray
-    in_basis: NDArray[np.bool_]
-    at_bound: NDArray[np.bool_]
-    #: Nonbasic variables (0 for basic ones), and the direction in which each can move.
-    x: FloatArray
-    side: FloatArray
-    #: The bound at which each row is or would be, and the direction in which it can move.
-    z_bound: FloatArray
-    row_side: FloatArray
-    g: FloatArray
-    dual: FloatArray
-    reduced: FloatArray
-    #: x_B and z, in the order of the slots, with their bounds and tolerances. Free slots and rows
-    #: at a bound cannot become infeasible: their bounds are infinite.
-    values: FloatArray
-    slot_lower: FloatArray
-    slot_upper: FloatArray
-    slot_tolerance: FloatArray
-    #: The squared norm of each row of Q, plus 1 for the rows of A.
-    norms: FloatArray
-
-
-class Exchange(NamedTuple):
-    """A pivot: the variable or row in ``slot`` leaves, and ``chosen`` enters.
-
-    ``off`` is how far the leaving value is above its upper bound (positive) or below its lower
-    bound (negative). ``chosen`` is an index that counts the variables first, then the rows at a
-    bound. ``column`` and ``table_row`` are the entering column and the leaving row of the table
-    before the pivot. ``step`` is the dual step. ``value`` and ``norm`` are those of the entering
-    variable after the pivot.
-    """
-
-    slot: int
-    off: float
-    chosen: int
-    column: FloatArray
-    table_row: FloatArray
-    step: float
-    value: float
-    norm: float
+    @property
+    def n_variables(self) -> int:
+        """The number of the first row."""
+        return int(self.A.shape[1])
 
 
 def prepare(lp: LinearProgram) -> Program:
-    """Return the program with slightly perturbed costs and its matrix in both orders.
+    """Return the program with slightly perturbed costs.
 
     Ties among reduced costs cause many steps of length 0. Only the basis matters in the end, so
     the costs need not be exact.
     """
-    spread = np.modf(np.arange(1, lp.matrix.shape[1] + 1) * 0.6180339887498949)[0]
+    n_rows, n_variables = lp.matrix.shape
+    spread = np.modf(np.arange(1, n_variables + 1) * 0.6180339887498949)[0]
+    upper = np.concatenate([lp.upper, lp.row_upper])
     return Program(
-        A=np.ascontiguousarray(lp.matrix),
-        A_transposed=np.ascontiguousarray(lp.matrix.T),
-        cost=lp.cost * (1 + PERTURBATION * spread),
-        upper=lp.upper,
-        row_lower=lp.row_lower,
-        row_upper=lp.row_upper,
-        row_width=lp.row_upper - lp.row_lower,
-        tolerance=FEASIBILITY * (1 + lp.upper),
-        row_tolerance=FEASIBILITY * (1 + np.abs(lp.row_upper)),
+        A=lp.matrix,
+        cost=np.concatenate([lp.cost * (1 + PERTURBATION * spread), np.zeros(n_rows)]),
+        lower=np.concatenate([np.zeros(n_variables), lp.row_lower]),
+        upper=upper,
+        tolerance=FEASIBILITY * (1 + np.abs(upper)),
     )
 
 
-def update_values(t: Tableau, n: int) -> None:
-    """Compute x_B and z from the table."""
-    rows, capacity = t.bound_rows[:n], t.Q.shape[1]
-    np.matmul(t.Q[:, :n], t.z_bound[rows] - t.g[rows], out=t.values)
-    t.values[capacity:] += t.g
+class Tableau:
+    """A basis of a program, with everything that pivots change.
 
-
-def run_pivots(program: Program, t: Tableau, n: int, limit: int) -> tuple[int, int, int]:
-    """Do up to ``limit`` pivots in place; return (outcome, size of the basis, pivots done)."""
-    capacity = t.Q.shape[1]
-    for done in range(limit):
-        if n == capacity:
-            return GOING, n, done
-        slot, off = most_infeasible(t)
-        if slot < 0:
-            return FEASIBLE, n, done
-        table_row = t.Q[slot, :n].copy()
-        # How the leaving value changes with each nonbasic variable.
-        alpha = program.A[slot - capacity].copy() if slot >= capacity else np.zeros(len(t.x))
-        alpha -= table_row @ t.A_bound[:n]
-        alpha[t.in_basis] = 0.0
-        chosen, passed = long_step(program, t, alpha, table_row, off)
-        if chosen < 0:
-            return STUCK, n, done
-        moved = flip(program, t, n, passed[passed != chosen])
-        column, entries, pivot, step = enter(program, t, chosen, alpha, table_row)
-        np.subtract(t.reduced, step * alpha, out=t.reduced)
-        t.dual[t.bound_rows[:n]] -= step * table_row
-        t.norms[slot] = table_row @ table_row + (slot >= capacity)  # discards update errors
-        norm = t.norms[slot] / pivot**2
-        sweep_table(t.Q, t.norms, t.values, table_row, pivot, slot, column, entries, moved)
-        value = move_values(t, slot, off, chosen, column)
-        e = Exchange(slot, off, chosen, column, table_row, step, value, norm)
-        n = exchange(program, t, n, e)
-    return GOING, n, limit
-
-
-def sweep_table(
-    Q: FloatArray,
-    norms: FloatArray,
-    values: FloatArray,
-    table_row: FloatArray,
-    pivot: float,
-    slot: int,
-    column: FloatArray,
-    entries: FloatArray,
-    moved: FloatArray,
-) -> None:
-    """Do everything that a pivot does to whole rows of Q, and to their norms.
-
-    If ``moved`` is not empty, rows at a bound have moved, and the values move with them. If
-    ``entries`` is not empty, a variable enters, and ``column`` is completed. Then
-    column (x) table_row / pivot is subtracted from Q. The norms are those after the exchange.
+    Attributes
+    ----------
+    basic, nonbasic : arrays of shape (n_rows,) and (n_variables,)
+        What is in each slot, and what is in each place.
+    table : array of shape (n_rows, n_variables)
+        T without the products of the last pivots.
+    values, lower, upper, tolerance, norms : arrays of shape (n_rows,)
+        Of what is basic: its value, its bounds, by how much it may exceed them, and the square by
+        which its infeasibility is divided.
+    at, side, width, reduced : arrays of shape (n_variables,)
+        Of what is nonbasic: the bound at which it is, the direction in which it can move (0 if
+        nowhere), how far, and its reduced cost.
     """
-    n = len(table_row)
-    if len(moved):
-        values += Q[:, :n] @ moved
-    if len(entries):
-        column -= Q[:, :n] @ entries
-    factors = column / pivot
-    norms += factors * (factors * norms[slot] - 2.0 * (Q[:, :n] @ table_row))
-    np.maximum(norms, SMALLEST_NORM, out=norms)
-    padded = np.zeros(Q.shape[1])
-    padded[:n] = table_row
-    # In place: Q is the transpose of a Fortran array.
-    blas.dger(-1.0, padded, factors, a=Q.T, overwrite_a=True)
+
+    def __init__(self, program: Program, table: Table) -> None:
+        self.program = program
+        self.basic, self.nonbasic = table.basic.copy(), table.nonbasic.copy()
+        self.table = complete(program.A, table)
+        self.settle()
+
+    def settle(self) -> None:
+        """Compute everything from the table.
+
+        Each variable and row has two bounds, so whatever is nonbasic can be placed at the bound
+        that its reduced cost requires: any basis is dual feasible.
+        """
+        n_rows, n_variables = self.table.shape
+        self.left = np.zeros((n_rows, TOGETHER), order="F")
+        self.right = np.zeros((n_variables, TOGETHER), order="F")
+        self.n_kept = 0
+        program, basic, nonbasic = self.program, self.basic, self.nonbasic
+        self.lower, self.upper = program.lower[basic], program.upper[basic]
+        self.tolerance = program.tolerance[basic]
+        self.reduced = program.cost[nonbasic] + program.cost[basic] @ self.table
+        low, high = program.lower[nonbasic], program.upper[nonbasic]
+        self.width = high - low
+        self.at = np.where(self.reduced > 0, high, low)
+        self.side = np.where(self.reduced > 0, -1.0, 1.0)
+        self.side[self.width == 0] = 0.0
+        self.values = self.table @ self.at
+        inverse = self.table[:, nonbasic >= n_variables]
+        self.norms = np.einsum("ij,ij->i", inverse, inverse) + (basic >= n_variables)
+        np.maximum(self.norms, SMALLEST_NORM, out=self.norms)
+
+    def run(self, limit: int) -> tuple[int, int]:
+        """Do up to ``limit`` pivots; return (how the run ended, how many were done).
+
+        A basis is called feasible only if the values that are computed from its table are.
+        """
+        done = 0
+        while done < limit:
+            slot, off = self.most_infeasible()
+            if slot < 0 and self.n_kept:
+                self.absorb()
+                continue
+            if slot < 0:
+                return FEASIBLE, done
+            row = self.row(slot)
+            place, passed = self.long_step(row, off)
+            if place < 0:
+                return STUCK, done
+            column = self.column(place)
+            self.flip(passed)
+            self.exchange(slot, place, row, column, above=off > 0)
+            done += 1
+            if self.n_kept == TOGETHER:
+                self.absorb()
+        return GOING, done
+
+    def row(self, slot: int) -> FloatArray:
+        """Return a row of T."""
+        kept = self.n_kept
+        return np.asarray(self.table[slot] + self.right[:, :kept] @ self.left[slot, :kept])
+
+    def column(self, place: int) -> FloatArray:
+        """Return a column of T."""
+        kept = self.n_kept
+        return np.asarray(self.table[:, place] + self.left[:, :kept] @ self.right[place, :kept])
+
+    def absorb(self) -> None:
+        """Add the products of the last pivots to the table; compute values and costs from it."""
+        kept, self.n_kept = self.n_kept, 0
+        self.table = blas.dgemm(
+            1.0, self.left[:, :kept], self.right[:, :kept], 1.0, self.table,
+            trans_b=True, overwrite_c=True,
+        )  # fmt: skip
+        cost = self.program.cost
+        self.values = self.table @ self.at
+        self.reduced = cost[self.nonbasic] + cost[self.basic] @ self.table
+
+    def most_infeasible(self) -> tuple[int, float]:
+        """Return (slot, by how much it is above its upper bound or, negative, below its lower).
+
+        The slot is -1 if all are feasible.
+        """
+        below, above = self.lower - self.values, self.values - self.upper
+        off = np.maximum(below, above)
+        score = np.where(off > self.tolerance, off * off / self.norms, 0.0)
+        slot = int(score.argmax()) if len(score) else -1
+        if slot < 0 or score[slot] == 0:
+            return -1, 0.0
+        return slot, float(above[slot] if above[slot] > below[slot] else -below[slot])
+
+    def long_step(self, row: FloatArray, off: float) -> tuple[int, IntArray]:
+        """Return the place of what enters (-1 if nothing can), and what is passed on the way."""
+        # The leaving value must move by -off. What is at its lower bound moves up.
+        gain = row * (-self.side if off > 0 else self.side)
+        can = (gain > PIVOT).nonzero()[0]
+        if len(can) == 0:
+            return -1, can
+        gain = gain[can]
+        ratio = np.abs(self.reduced[can]) / gain
+        order = ratio.argsort()
+        covered = (gain * self.width[can])[order].cumsum()
+        last = min(int(covered.searchsorted(abs(off))), len(order) - 1)
+        # Among tied candidates the largest pivot is the safest.
+        ranked = ratio[order]
+        first = int(ranked.searchsorted(ranked[last] - TIE))
+        group = order[first : int(ranked.searchsorted(ranked[last] + TIE, side="right"))]
+        chosen = can[group[gain[group].argmax()]]
+        passed = can[order[:last]]
+        return int(chosen), passed[passed != chosen]
+
+    def flip(self, places: IntArray) -> None:
+        """Move what is in some places to its other bound."""
+        if len(places) == 0:
+            return
+        change, kept = self.side[places] * self.width[places], self.n_kept
+        self.values += self.table[:, places] @ change
+        self.values += self.left[:, :kept] @ (change @ self.right[places, :kept])
+        self.at[places] += change
+        self.side[places] *= -1.0
+
+    def exchange(
+        self, slot: int, place: int, row: FloatArray, column: FloatArray, *, above: bool
+    ) -> None:
+        """Move the value in a slot to the bound that it exceeds, by moving what is in a place.
+
+        The two then change roles. The row is overwritten.
+        """
+        pivot, program = row[place], self.program
+        leaving, entering = self.basic[slot], self.nonbasic[place]
+        factors = column / pivot
+        norm = self.norms[slot]
+        np.maximum(self.norms, factors * factors * norm, out=self.norms)
+        self.norms[slot] = max(norm / pivot**2, SMALLEST_NORM)
+        step = self.reduced[place] / pivot
+        self.reduced -= step * row
+        self.reduced[place] = step
+        bound = self.upper[slot] if above else self.lower[slot]
+        move = (bound - self.values[slot]) / pivot
+        self.values += move * column
+        self.values[slot] = self.at[place] + move
+        self.basic[slot], self.nonbasic[place] = entering, leaving
+        self.lower[slot], self.upper[slot] = program.lower[entering], program.upper[entering]
+        self.tolerance[slot] = program.tolerance[entering]
+        self.at[place] = bound
+        self.width[place] = program.upper[leaving] - program.lower[leaving]
+        self.side[place] = 0.0 if self.width[place] == 0 else (-1.0 if above else 1.0)
+        factors[slot] += 1.0 / pivot
+        row[place] -= 1.0
+        np.negative(factors, out=self.left[:, self.n_kept])
+        self.right[:, self.n_kept] = row
+        self.n_kept += 1
 
 
-def most_infeasible(t: Tableau) -> tuple[int, float]:
-    """Return (slot, signed infeasibility); slot -1 if all are feasible."""
-    below, above = t.slot_lower - t.values, t.values - t.slot_upper
-    off = np.maximum(below, above)
-    bad = (off > t.slot_tolerance).nonzero()[0]
-    if len(bad) == 0:
-        return -1, 0.0
-    slot = int(bad[(off[bad] ** 2 / t.norms[bad]).argmax()])
-    return slot, float(above[slot] if above[slot] > below[slot] else -below[slot])
-
-
-def long_step(
-    program: Program, t: Tableau, alpha: FloatArray, table_row: FloatArray, off: float
-) -> tuple[int, IntArray]:
-    """Return what enters (-1 if nothing can), and what is passed on the way."""
-    rows = t.bound_rows[: len(table_row)]
-    # The leaving value must move by -off. A variable at its lower bound moves up.
-    gain = np.concatenate([alpha * t.side, table_row * t.row_side[rows]])
-    if off > 0:
-        np.negative(gain, out=gain)
-    can = (gain > PIVOT).nonzero()[0]
-    if len(can) == 0:
-        return -1, can
-    gain = gain[can]
-    ratio = np.abs(np.concatenate([t.reduced, t.dual[rows]])[can]) / gain
-    width = np.concatenate([program.upper, program.row_width[rows]])[can]
-    order = ratio.argsort()
-    covered = (gain * width)[order].cumsum()
-    last = min(int(covered.searchsorted(abs(off))), len(order) - 1)
-    # Among tied candidates the largest pivot is the safest.
-    ranked = ratio[order]
-    first = int(ranked.searchsorted(ranked[last] - TIE))
-    group = order[first : int(ranked.searchsorted(ranked[last] + TIE, side="right"))]
-    chosen = group[gain[group].argmax()]
-    return int(can[chosen]), can[order[:last]]
-
-
-def flip(program: Program, t: Tableau, n: int, passed: IntArray) -> FloatArray:
-    """Move variables and rows to their other bound; return how far z_S - g_S moves, or nothing."""
-    if len(passed) == 0:
-        return NOTHING
-    n_cols, capacity, bound_rows = len(t.x), t.Q.shape[1], t.bound_rows[:n]
-    is_row = passed >= n_cols
-    variables, positions = passed[~is_row], passed[is_row] - n_cols
-    side, upper = t.side[variables], program.upper[variables]
-    change = (side * upper) @ program.A_transposed[variables]
-    t.x[variables] = np.where(side > 0, upper, 0.0)
-    t.side[variables] = -side
-    np.add(t.g, change, out=t.g)
-    t.values[capacity:] += change
-    moved = -change[bound_rows]
-    if len(positions):
-        rows = bound_rows[positions]
-        side, lower, upper = t.row_side[rows], program.row_lower[rows], program.row_upper[rows]
-        moved[positions] += side * program.row_width[rows]
-        t.z_bound[rows] = np.where(side > 0, upper, lower)
-        t.row_side[rows] = -side
-    return moved
-
-
-def enter(
-    program: Program, t: Tableau, chosen: int, alpha: FloatArray, table_row: FloatArray
-) -> tuple[FloatArray, FloatArray, float, float]:
-    """Return the entering column of the table, the pivot and the dual step.
-
-    A variable's column still lacks the product of Q with the variable's entries in S. These entries
-    are the second result, which is empty if a row enters.
-    """
-    n, n_cols, capacity = len(table_row), len(t.x), t.Q.shape[1]
-    if chosen >= n_cols:
-        j = chosen - n_cols
-        pivot = table_row[j]
-        return t.Q[:, j].copy(), NOTHING, pivot, t.dual[t.bound_rows[j]] / pivot
-    entries, pivot = program.A_transposed[chosen], alpha[chosen]
-    column = np.zeros(len(t.values))
-    column[capacity:] = entries
-    return column, entries[t.bound_rows[:n]], pivot, t.reduced[chosen] / pivot
-
-
-def move_values(t: Tableau, slot: int, off: float, chosen: int, column: FloatArray) -> float:
-    """Move the leaving value to its bound; return the entering variable's value."""
-    bound = t.slot_upper[slot] if off > 0 else t.slot_lower[slot]
-    step = (bound - t.values[slot]) / column[slot]
-    np.add(t.values, step * column, out=t.values)
-    return float(step + t.x[chosen]) if chosen < len(t.x) else 0.0
-
-
-def exchange(program: Program, t: Tableau, n: int, e: Exchange) -> int:
-    """Update the basis and the borders of Q for one of the four kinds of pivot; return the size."""
-    Q, capacity, n_cols = t.Q, t.Q.shape[1], len(t.x)
-    pivot, position = e.column[e.slot], e.chosen - n_cols
-    is_row, enters_row = e.slot >= capacity, e.chosen >= n_cols
-    if not enters_row:
-        _lift(program, t, e.chosen)
-    if is_row and enters_row:  # one row takes the place of another
-        Q[:, position] = e.column / pivot
-        free_row(program, t, t.bound_rows[position])
-        hold_row(program, t, position, e)
-        return n
-    if is_row:  # a row and a variable join the basis
-        Q[:, n] = e.column / pivot
-        Q[n, :n] = -e.table_row / pivot
-        Q[n, n] = 1.0 / pivot
-        make_basic(program, t, n, e)
-        hold_row(program, t, n, e)
-        return n + 1
-    _make_nonbasic(program, t, e)
-    if enters_row:  # a variable and a row leave the basis
-        free_row(program, t, t.bound_rows[position])
-        _close_gap(t, e.slot, position, n - 1)
-        return n - 1
-    Q[e.slot, :n] = -e.table_row / pivot  # one variable takes the place of another
-    make_basic(program, t, e.slot, e)
-    return n
-
-
-def free_row(program: Program, t: Tableau, row: int) -> None:
-    """Let a row leave its bound."""
-    slot = t.Q.shape[1] + row
-    t.at_bound[row] = False
-    t.dual[row] = 0.0
-    t.slot_lower[slot], t.slot_upper[slot] = program.row_lower[row], program.row_upper[row]
-    t.slot_tolerance[slot] = program.row_tolerance[row]
-
-
-def hold_row(program: Program, t: Tableau, position: int, e: Exchange) -> None:
-    """Put the leaving row at the bound that it violates, at a position of S."""
-    row = e.slot - t.Q.shape[1]
-    t.bound_rows[position] = row
-    t.A_bound[position] = program.A[row]
-    t.at_bound[row] = True
-    t.dual[row] = e.step
-    t.slot_lower[e.slot], t.slot_upper[e.slot] = -np.inf, np.inf
-    t.z_bound[row] = program.row_upper[row] if e.off > 0 else program.row_lower[row]
-    if program.row_width[row] > 0:
-        t.row_side[row] = -1.0 if e.off > 0 else 1.0
-
-
-def _lift(program: Program, t: Tableau, j: int) -> None:
-    """Remove the contribution of variable j, which becomes basic, from g."""
-    if t.x[j] != 0:
-        g = t.g
-        g -= program.A_transposed[j] * t.x[j]
-        t.x[j], t.side[j] = 0.0, 1.0
-
-
-def make_basic(program: Program, t: Tableau, position: int, e: Exchange) -> None:
-    """Put the entering variable at a position of B."""
-    j = e.chosen
-    t.values[position], t.norms[position] = e.value, e.norm
-    t.basic_columns[position] = j
-    t.in_basis[j] = True
-    t.reduced[j] = 0.0
-    t.slot_lower[position], t.slot_upper[position] = 0.0, program.upper[j]
-    t.slot_tolerance[position] = program.tolerance[j]
-
-
-def _make_nonbasic(program: Program, t: Tableau, e: Exchange) -> None:
-    """Put the leaving variable at the bound that it violates."""
-    i = t.basic_columns[e.slot]
-    if e.off > 0:  # x is 0 for basic variables
-        t.x[i], t.side[i] = program.upper[i], -1.0
-        g = t.g
-        g += program.A_transposed[i] * t.x[i]
-    t.in_basis[i] = False
-    t.reduced[i] = e.step
-
-
-def _close_gap(t: Tableau, slot: int, position: int, last: int) -> None:
-    """Move the last entries of B and S to the positions that have become free."""
-    t.slot_upper[slot], t.slot_tolerance[slot] = t.slot_upper[last], t.slot_tolerance[last]
-    t.slot_lower[last], t.slot_upper[last] = -np.inf, np.inf
-    t.values[slot], t.norms[slot] = t.values[last], t.norms[last]
-    t.values[last] = 0.0
-    t.Q[:, position] = t.Q[:, last]
-    t.Q[:, last] = 0.0
-    t.Q[slot] = t.Q[last]
-    t.Q[last] = 0.0
-    t.bound_rows[position] = t.bound_rows[last]
-    t.A_bound[position] = t.A_bound[last]
-    t.basic_columns[slot] = t.basic_columns[last]
+def complete(A: FloatArray, table: Table) -> FloatArray:
+    """Return T for the basis of a table, of which some of the last rows and columns are unknown."""
+    n_rows, n_variables = A.shape
+    basic, nonbasic = table.basic, table.nonbasic
+    known_rows, known_places = table.entries.shape
+    T = np.empty((n_rows, n_variables), order="F")
+    T[:known_rows, :known_places] = table.entries
+    if known_rows < n_rows:  # these slots have rows
+        fresh = A[basic[known_rows:] - n_variables]
+        has_variable = (basic[:known_rows] < n_variables).nonzero()[0]
+        T[known_rows:, :known_places] = (
+            fresh[:, basic[has_variable]] @ T[has_variable, :known_places]
+        )
+        direct = (nonbasic[:known_places] < n_variables).nonzero()[0]
+        T[known_rows:, direct] += fresh[:, nonbasic[direct]]
+    if known_places < n_variables:  # these places have variables
+        fresh = A[:, nonbasic[known_places:]]
+        at_bound = (nonbasic[:known_places] >= n_variables).nonzero()[0]
+        T[:, known_places:] = -(T[:, at_bound] @ fresh[nonbasic[at_bound] - n_variables])
+        has_row = (basic >= n_variables).nonzero()[0]
+        T[has_row, known_places:] += fresh[basic[has_row] - n_variables]
+    return T
