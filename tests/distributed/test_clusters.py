@@ -250,6 +250,9 @@ def test_kernels_too_large_for_double_precision_are_judged_as_in_one_process(cli
     monkeypatch.setattr(
         certificate, "extended_values", lambda *args: judged.append(1) or true_values(*args)
     )
+    # Whatever vote the solver of this CPU ends with, doubt it.
+    monkeypatch.setattr(certificate, "rounding_error", lambda *args: np.inf)
+    monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: np.inf)
     fitted = []
     for data in ((X * 1e3, y), as_dask(X * 1e3, y)):
         model = model_of(Polynomial((9,), gamma=1.0), complexity_penalty=0.0, tol=1e-9)

@@ -15,8 +15,9 @@ larger (`error_growth`). The hybrid norm adds sums over pairs of weights, with e
 
 If these errors are not small compared with the tolerance or the gap, they are estimated again from
 the actual sums of |a K| and u |K|, row by row and column by column. If they are still too large, F
-and D are recomputed in extended precision (`numpy.longdouble`), by the simplest code possible. If
-the problem is too large for that, its lower bound is reduced by the error.
+and D are recomputed in extended precision (`numpy.longdouble`), by the simplest code possible, and
+rounded away from each other by what even that may err. If the problem is too large for that, its
+lower bound is reduced by the error.
 """
 
 from __future__ import annotations
@@ -154,7 +155,10 @@ def closer_rounding_error(problem: Problem, solution: Solution) -> float:
 
 
 def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]:
-    """Return (F, D) of a solution, recomputed from the data in extended precision."""
+    """Return (F, D) of a solution, recomputed from the data in extended precision.
+
+    F is rounded up and D down, by the errors that sums of this precision may still have.
+    """
     columns, terms = problem.columns.at_hand(), solution.terms
     u = problem.into_box(solution.dual).astype(np.longdouble)
     v = problem.y.astype(np.longdouble) * u
@@ -163,6 +167,8 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
         np.add.at(v, problem.hinge_rows, of_hinges)
     f = np.full(columns.n_rows, np.longdouble(terms.intercept))
     correlation = np.zeros((columns.n_kernels, columns.n_centers), np.longdouble)
+    f_error, correlation_error = np.zeros_like(f), np.zeros_like(correlation)
+    eps = ULPS * np.finfo(np.longdouble).eps * columns.error_growth()
     centers = _widen(columns.centers)
     for number, family in enumerate(columns.families):
         members = columns.members_of(number)
@@ -171,19 +177,23 @@ def extended_values(problem: Problem, solution: Solution) -> tuple[float, float]
             base = base.astype(np.longdouble, copy=False)
             for k, member in enumerate(members):
                 values = family.member(base, k)
+                sizes, mine = np.abs(values), terms.kernels == member
+                chosen, weights = terms.centers[mine], terms.weights[mine]
                 correlation[member] += v[rows] @ values
-                mine = terms.kernels == member
-                f[rows] += values[:, terms.centers[mine]] @ terms.weights[mine]
-    loss = problem.w @ np.maximum(0, problem.shortfalls(f))
+                correlation_error[member] += eps[member] * (np.abs(v[rows]) @ sizes)
+                f[rows] += values[:, chosen] @ weights
+                f_error[rows] += eps[member] * (sizes[:, chosen] @ np.abs(weights))
+    loss = problem.w @ np.maximum(0, problem.shortfalls(f) + problem.at_hinges(f_error))
     price = problem.penalties[terms.kernels] @ np.abs(terms.weights.astype(np.longdouble))
     _, square = _extended_gradient(problem, terms)
     dual_terms = solution.dual_terms or Terms.none()
     gradient, dual_square = _extended_gradient(problem, dual_terms)
-    excess = problem.excess(correlation - gradient)
+    excess = problem.excess(np.abs(correlation - gradient) + correlation_error)
     total = u.sum() if problem.goals is None else problem.goals @ u
     shrink = 1 / max(1, excess.max())
     if problem.squares is not None:
-        shrink, dual_square = np.longdouble(1), np.longdouble(problem.cost_of_excess(correlation))
+        shrink = np.longdouble(1)
+        dual_square = problem.cost_of_excess(np.abs(correlation) + correlation_error)
     if dual_square > 0:
         shrink = min(shrink, total / dual_square)
     bound = shrink * total - shrink**2 * dual_square / 2
