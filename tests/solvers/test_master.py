@@ -81,7 +81,7 @@ def test_few_rows_lead_to_the_same_optimum(monkeypatch, fit_intercept):
     problem = make_problem(200, fit_intercept=fit_intercept)
     expected = solve_by_column_generation(problem, tol=1e-9)
     few_rows(monkeypatch)
-    n_fixed, infeasible = [], []
+    n_fixed = []
     true_solve, true_restricted = Master.solve, Master._solve_restricted
 
     def solve(master):
@@ -94,21 +94,17 @@ def test_few_rows_lead_to_the_same_optimum(monkeypatch, fit_intercept):
         columns = master.problem.columns.take(master.kernels, master.centers)
         fixed = np.where(high, master.problem.y * master.problem.w, 0.0)
         np.testing.assert_allclose(offset, fixed @ columns, atol=1e-12)
-        answer = true_restricted(master, free, high, offset)
-        infeasible.append(answer is None)
-        return answer
+        return true_restricted(master, free, high, offset)
 
     monkeypatch.setattr(Master, "solve", solve)
     monkeypatch.setattr(Master, "_solve_restricted", solve_restricted)
     found = solve_by_column_generation(problem, tol=1e-9, start=expected.terms)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     assert found.n_iter <= 6  # 3, and room for rounding
-    infeasible.clear()
     found = solve_by_column_generation(problem, tol=1e-9)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     assert found.n_iter <= 2 * expected.n_iter
-    assert max(n_fixed) > 20  # rows were left out,
-    assert not any(infeasible)  # and rightly so
+    assert max(n_fixed) > 20  # rows were left out
 
 
 def test_columns_are_scaled_by_their_largest_value():
@@ -173,7 +169,8 @@ def test_rows_far_inside_are_fixed_where_they_are_many(monkeypatch, many_inside,
         np.testing.assert_array_equal(np.flatnonzero(free), [3, 4, 6])
     else:
         assert not high.any()
-        np.testing.assert_array_equal(np.flatnonzero(free), [0, 1, 2, 3, 4, 6])
+        near = [5] if not settled else []  # UNSETTLED times as many
+        np.testing.assert_array_equal(np.flatnonzero(free), sorted([0, 1, 2, 3, 4, 6, *near]))
 
 
 def test_stored_rows_are_forgotten_once_half_are_enough(monkeypatch):

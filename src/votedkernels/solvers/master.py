@@ -112,6 +112,7 @@ def largest_values(columns: FloatArray, axis: int) -> FloatArray:
     return np.where(largest > 0, largest, 1.0)
 
 
+#: A round adds at least this many columns, or half as many as have a weight.
 COLUMNS_PER_ROUND = 40
 IDLE_ROUNDS = 4
 CROWDED_POOL = 200
@@ -120,6 +121,8 @@ FEWEST_ROWS = 300
 ROWS_PER_TERM = 4
 MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
+#: So many times more rows are variables while columns are violated by more than SETTLED_EXCESS.
+UNSETTLED = 2
 STORE_ALL_ROWS = 4000
 MANY_INSIDE = 1000
 #: Units that differ by less than this factor count as equal.
@@ -179,7 +182,8 @@ class Master(ColumnPool):
 
         ``excess`` is as in `worst_outside`.
         """
-        kernels, centers, worst = self.worst_outside(excess, tol, COLUMNS_PER_ROUND, candidates)
+        most = max(COLUMNS_PER_ROUND, np.count_nonzero(self.row_status != BASIC) // 2)
+        kernels, centers, worst = self.worst_outside(excess, tol, most, candidates)
         if len(worst) == 0:
             return False
         self.settled = bool(worst[0] < SETTLED_EXCESS)
@@ -293,9 +297,11 @@ class Master(ColumnPool):
         inside = self.margins < 1
         basic = self.column_status == BASIC
         n_near = max(FEWEST_ROWS, ROWS_PER_TERM * int(basic.sum()), int(ROWS_PER_ROOT * n**0.5))
+        if not self.settled:
+            n_near *= UNSETTLED
         near = self._nearest(np.ones(n, bool), n_near)
         high = inside & ~near & ~basic
-        if not self.settled or high.sum() <= max(n_near, MANY_INSIDE):
+        if high.sum() <= max(n_near, MANY_INSIDE):
             return near | basic | inside | (self.u > 0), np.zeros(n, bool)
         return near | basic, high
 

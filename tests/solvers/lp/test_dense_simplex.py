@@ -171,9 +171,9 @@ def test_errors_of_updates_are_seen(spoil):
     assert simplex.is_accurate()
     t, n = simplex.tableau, simplex.program.n_variables
     if spoil == "values":
-        t.values[np.flatnonzero(t.basic < n)[0]] += 1e-9
+        t.values[np.flatnonzero(t.basic < n)[0]] += 1e-7
     else:
-        t.reduced[np.flatnonzero(t.nonbasic >= n)[0]] += 1e-9
+        t.reduced[np.flatnonzero(t.nonbasic >= n)[0]] += 1e-7
     assert not simplex.is_accurate()
 
 

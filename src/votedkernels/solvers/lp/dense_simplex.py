@@ -52,8 +52,10 @@ CHECK_EVERY = 100
 PIVOTS_AT_ONCE = 20
 #: Successful solves need at most four; beyond ten, another method is faster.
 PIVOTS_PER_ROW = 10
-#: Largest residual of the basis' two systems that is allowed after updates.
-ACCURACY = 1e-10
+#: Largest residuals of the basis' two systems that are allowed after updates, beside those that
+#: rounding leaves in any case, in units of the sum of sizes.
+ACCURACY, DUAL_ACCURACY = 1e-9, 1e-8
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 #: Give up after a new factorisation has contradicted this many final states.
 MOST_DISPUTED = 10
 #: The deadline has ended a run of pivots; `tableau` defines the other ways in which a run ends.
@@ -136,9 +138,13 @@ class _DenseSimplex:
         x, duals = self.solution()
         S = t.nonbasic[held] - n
         rows = program.A[S]
-        primal = rows @ x - t.at[held]
-        dual = program.cost[between] - duals[S] @ rows[:, between]
-        return bool(max(np.abs(primal).max(initial=0.0), np.abs(dual).max(initial=0.0)) <= ACCURACY)
+        primal = np.abs(rows @ x - t.at[held]).max(initial=0.0)
+        dual = np.abs(program.cost[between] - duals[S] @ rows[:, between]).max(initial=0.0)
+        # The entries of A are at most 1, so these sums bound the rounding errors of the products.
+        return bool(
+            primal <= ACCURACY + ROUNDING * np.abs(x).sum()
+            and dual <= DUAL_ACCURACY + ROUNDING * np.abs(duals).sum()
+        )
 
     def result(self, iterations: int) -> LPResult:
         """Return the solution of the current basis, all of whose pivots are in the table."""
