@@ -182,7 +182,7 @@ class Master(ColumnPool):
 
         ``excess`` is as in `worst_outside`.
         """
-        most = max(COLUMNS_PER_ROUND, np.count_nonzero(self.row_status != BASIC) // 2)
+        most = max(COLUMNS_PER_ROUND, int(np.count_nonzero(self.row_status != BASIC)) // 2)
         kernels, centers, worst = self.worst_outside(excess, tol, most, candidates)
         if len(worst) == 0:
             return False
