@@ -44,7 +44,8 @@ $(BIN)/python:
 		{ rm -rf $(VENV); echo "python3 -m venv failed; on Debian and Ubuntu install python3-venv"; exit 1; }
 
 # One stamp per extra of pyproject.toml: installed once, and again when pyproject.toml changes.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+COMPILED := hatch_build.py $(wildcard src/votedkernels/_native/*.[ch])
+$(VENV)/.installed-%: pyproject.toml $(COMPILED) | $(BIN)/python
 	@echo "installing votedkernels[$*] into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
@@ -71,7 +72,7 @@ coverage: $(VENV)/.installed-test $(VENV)/.installed-coverage
 	$(BIN)/python -m pytest $(PYTEST_ARGS) $(COVER) --cov-report=term:skip-covered --cov-fail-under=95
 
 # A separate environment; PYTHON should be the oldest version, 3.11.
-$(OLDEST_VENV)/.installed: pyproject.toml $(OLDEST)
+$(OLDEST_VENV)/.installed: pyproject.toml $(COMPILED) $(OLDEST)
 	@$(PYTHON) -m venv $(OLDEST_VENV)
 	@echo "installing votedkernels[test] with the oldest versions into $(OLDEST_VENV)"
 	@$(OLDEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -83,7 +84,7 @@ test-oldest: $(OLDEST_VENV)/.installed
 
 # aeon and GraKeL hold back other packages, so they have an environment of their own. The import
 # fails loudly where a test would be skipped.
-$(RECIPES_VENV)/.installed: pyproject.toml
+$(RECIPES_VENV)/.installed: pyproject.toml $(COMPILED)
 	@$(PYTHON) -m venv $(RECIPES_VENV)
 	@echo "installing votedkernels[recipes] into $(RECIPES_VENV)"
 	@$(RECIPES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \

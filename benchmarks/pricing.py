@@ -22,11 +22,10 @@ from _common import RESULTS, describe_run, format_table, report_progress, time_c
 from numba import njit
 from threadpoolctl import threadpool_limits
 
-from votedkernels import Gaussian, Polynomial
+from votedkernels import Gaussian, Polynomial, _native
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.kernels import LocalColumns
-from votedkernels.kernels._fused import exponentials
 
 PACKAGES = ("numpy", "numba")
 HEADER = (
@@ -96,15 +95,14 @@ def polynomial_roof(n_threads, n_features):
 
 
 def exponential_rate(n_threads):
-    x = -np.linspace(0, 30, 2**14)
-    exponentials(x, np.empty_like(x))
+    x = -np.linspace(0, 30, 2**14)[None]
 
     def work():
         out = np.empty_like(x)
         for _ in range(200):
-            exponentials(x, out)
+            _native.loops.exponentials(x, out)
 
-    return n_threads * 200 * len(x) / in_threads(work, n_threads)
+    return n_threads * 200 * x.size / in_threads(work, n_threads)
 
 
 def measure(family, n_rows, n_centers, n_jobs):
@@ -115,13 +113,13 @@ def measure(family, n_rows, n_centers, n_jobs):
     v = np.zeros(n_centers)
     v[:n_rows] = np.random.default_rng(0).standard_normal(n_rows)
     n_values = family.n_kernels * n_rows * n_centers
-    rates = []
-    for fused in (True, False):
-        budget = Budget(n_jobs=n_jobs, compiled=fused)
-        columns = LocalColumns([family], X, X, for_bases=0, budget=budget)
+    rates, loops = [], _native.loops
+    columns = LocalColumns([family], X, X, for_bases=0, budget=Budget(n_jobs=n_jobs))
+    for _native.loops in (loops, None):
         columns.correlate(v)
         seconds = [time_call(partial(columns.correlate, v))[1] for _ in range(REPEATS)]
         rates.append(n_values / min(seconds))  # the best, as for the roofs
+    _native.loops = loops
     return rates
 
 

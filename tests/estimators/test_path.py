@@ -7,7 +7,6 @@ from votedkernels.datasets import make_waveform
 from votedkernels.estimators.path import solve_grids
 from votedkernels.preparation.training import Training
 from votedkernels.problem import Terms
-from votedkernels.solvers.grid import walk
 
 LAMBDAS, BETAS = (1e-1, 1e-2, 1e-3, 0.0), (1e-2, 1e-4)
 
@@ -71,11 +70,6 @@ def test_weights_and_support_describe_the_models(three_classes):
         assert value == pytest.approx(path.objectives[i, j, c], rel=1e-9)
         voting = path.term_support_indices[(path.weights[i, j] != 0).any(axis=0)]
         assert path.n_support[i, j] == len(set(voting))
-
-
-def test_walk_visits_every_point_once_from_large_to_small():
-    points = list(walk(np.array([0.1, 1.0]), np.array([1e-3, 1e-1, 1e-2])))
-    assert points == [(1, 1), (1, 2), (1, 0), (0, 0), (0, 2), (0, 1)]
 
 
 def test_strings_have_a_path():

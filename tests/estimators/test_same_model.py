@@ -10,16 +10,15 @@ from functools import cache
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from support.same_model import KERNELS, fit
+from support.same_model import KERNELS, LOOPS, fit
 
-from votedkernels.kernels import columns
+from votedkernels import _native
 
 
 @pytest.fixture(autouse=True)
-def restore_the_size_of_fused_work():
-    size = columns.FUSED_WORK
+def restore_the_loops():
     yield
-    columns.FUSED_WORK = size
+    _native.loops = LOOPS
 
 
 @pytest.fixture(params=list(KERNELS))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from votedkernels.solvers.grid import DEFAULT_PENALTIES, USUAL_PAIR, walk_outwards
+from votedkernels.solvers.grid_order import DEFAULT_PENALTIES, USUAL_PAIR, walk_outwards
 
 
 def test_the_default_penalties_are_seven_decades():

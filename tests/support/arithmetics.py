@@ -1,7 +1,7 @@
 """Run the numerical tests under the arithmetic of other CPUs: python tests/support/arithmetics.py.
 
 OpenBLAS has one set of routines per kind of CPU, which add in different orders, and
-OPENBLAS_CORETYPE chooses among them. NUMBA_CPU_NAME=generic compiles for a CPU without fused
+OPENBLAS_CORETYPE chooses among them. VOTEDKERNELS_CPU=generic chooses loops for a CPU without fused
 multiply-add, and NumPy can be told to do without its vector instructions. Each arithmetic is run
 with as many BLAS threads as `ARITHMETICS` says or, with --all, with one and with two. Arguments
 that this file does not know go to pytest. One line per arithmetic shows the result.
@@ -48,7 +48,7 @@ def environment(core, compiled, threads):
     """Return the variables that choose this arithmetic."""
     chosen = {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads)}
     if compiled == "generic":
-        chosen["NUMBA_CPU_NAME"] = "generic"
+        chosen["NUMBA_CPU_NAME"] = chosen["VOTEDKERNELS_CPU"] = "generic"
         chosen["NPY_DISABLE_CPU_FEATURES"] = " ".join(probe({})["dispatched"])
     return chosen
 

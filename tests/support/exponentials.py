@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from votedkernels.kernels._fused import exponentials
+from votedkernels import _native
 
 
 def error_of_exponentials():
@@ -16,6 +16,6 @@ def error_of_exponentials():
         halfway, np.nextafter(halfway, 0), np.nextafter(halfway, 1000),
     ])  # fmt: skip
     out = np.empty_like(x)
-    exponentials(x, out)
+    _native.loops.exponentials(x[None], out)
     exact = [Decimal(power).exp() for power in x.tolist()]
     return max(abs(float(Decimal(o) / e - 1)) for o, e in zip(out.tolist(), exact, strict=True))

@@ -1,8 +1,9 @@
 """A fit that other processes can repeat."""
 
-from votedkernels import Gaussian, Polynomial, VotedKernelClassifier
+from votedkernels import Gaussian, Polynomial, VotedKernelClassifier, _native
 from votedkernels.datasets import make_waveform
-from votedkernels.kernels import columns
+
+LOOPS = _native.loops
 
 # More centres than one block of 256, so that threads have something to share.
 M = 900
@@ -14,7 +15,7 @@ KERNELS = {
 
 def fit(name, n_jobs=1, compiled=False):
     # Set here because worker processes do not inherit it.
-    columns.FUSED_WORK = 0 if compiled else 10**12
+    _native.loops = LOOPS if compiled else None
     X, y = make_waveform(M, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = VotedKernelClassifier(

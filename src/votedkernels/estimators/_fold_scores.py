@@ -17,7 +17,7 @@ from .._system.budget import Budget, single_blas_thread
 from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows
-from ..solvers.grid import walk_outwards
+from ..solvers.grid_order import walk_outwards
 from ._ongoing_fit import GridWatch
 from ._voting import classes_of
 from .path import as_path, solve_grids, vote_of_path

@@ -21,7 +21,7 @@ from .._system.stack_level import user_stacklevel
 from ..exceptions import FitLimitError
 from ..kernels.base import FloatArray
 from ..preparation.training import effective_rows
-from ..solvers.grid import walk_outwards
+from ..solvers.grid_order import walk_outwards
 from ._cv_results import best_candidate, tabulate_candidates
 from ._fitted_attributes import PROBABILITY_SCALE
 from ._fold_scores import FoldResult, Schedule, score_fold

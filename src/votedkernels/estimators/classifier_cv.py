@@ -19,7 +19,7 @@ from ..preparation.validation import (
     validate_rows,
     validate_weights,
 )
-from ..solvers.grid import DEFAULT_PENALTIES
+from ..solvers.grid_order import DEFAULT_PENALTIES
 from ._grid_strategy import GridStrategy
 from ._html_attributes import ReadableAttributesMixin
 from ._ongoing_fit import (

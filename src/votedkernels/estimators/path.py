@@ -16,7 +16,8 @@ from ..kernels.base import FloatArray
 from ..preparation.training import Training
 from ..preparation.validation import check_parameters, check_penalties
 from ..problem import Vote
-from ..solvers.grid import DEFAULT_PENALTIES, Grid, solve_grid
+from ..solvers.grid import Grid, solve_grid
+from ..solvers.grid_order import DEFAULT_PENALTIES
 from ._fitted_attributes import published_constants
 from ._ongoing_fit import GridWatch, showing_progress
 from .classifier import VotedKernelClassifier

@@ -17,12 +17,15 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence, Sized
 from numbers import Real
-from typing import Protocol, Self, TypeAlias, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeGuard, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    from .sums import StoredBase
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -362,8 +365,8 @@ class KernelFamily(BaseEstimator):
         """Return sum_i v_i K_k(x_i, c_j) for all members at once, shape (n_kernels, n_centers)."""
         return np.stack([v @ self.member(base, k) for k in range(self.n_kernels)])
 
-    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Compute `correlate` with compiled code, from a base with one row per centre."""
+    def correlate_fused(self, base: FloatArray | StoredBase, v: FloatArray) -> FloatArray:
+        """Compute `correlate` with compiled loops; a base that is not stored is transposed."""
         raise NotImplementedError
 
     def keeps_base(self, n_values: int) -> bool:

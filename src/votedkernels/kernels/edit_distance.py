@@ -28,6 +28,7 @@ from typing import Self
 import numpy as np
 
 from .base import FloatArray, KernelFamily, Numbers, Rows, as_tuple, count_rows, is_number
+from .sums import StoredBase, sum_gaussians
 
 #: The metrics' names for users, and in `rapidfuzz.distance`.
 METRICS = {
@@ -158,14 +159,10 @@ class EditDistance(KernelFamily):
         """Whether the compiled loop applies: it needs exponentials of a symmetric distance."""
         return self.rates_ is not None and self.is_symmetric
 
-    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` for the transposed base, computed by a compiled loop."""
-        from . import _fused
-
+    def correlate_fused(self, base: FloatArray | StoredBase, v: FloatArray) -> FloatArray:
+        """Return `correlate`, computed by a compiled loop."""
         assert self.rates_ is not None  # see has_fused
-        out = np.zeros((self.n_kernels, base.shape[0]))
-        _fused.add_gaussians(base, v, self.rates_, out)
-        return out
+        return sum_gaussians(base, v, self.rates_)
 
     def supremum(self, radius: float | None) -> FloatArray | None:
         """Return 1, which no value exceeds."""

@@ -30,6 +30,7 @@ from .base import (
     resolve_scale,
     squared_norms,
 )
+from .sums import StoredBase, sum_gaussians
 
 #: Largest exponent for which distances come from a matrix product, whose error in the exponent is
 #: about eps times this. Beyond it, rows and centres are subtracted, which is slower.
@@ -195,13 +196,9 @@ class Gaussian(KernelFamily):
 
     has_fused = True
 
-    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` for the transposed base, computed by a compiled loop."""
-        from . import _fused
-
-        out = np.zeros((self.n_kernels, base.shape[0]))
-        _fused.add_gaussians(base, v, self.gammas_, out)
-        return out
+    def correlate_fused(self, base: FloatArray | StoredBase, v: FloatArray) -> FloatArray:
+        """Return `correlate`, computed by a compiled loop."""
+        return sum_gaussians(base, v, self.gammas_)
 
     def keeps_base(self, n_values: int) -> bool:
         """Whether to keep the base: with few features, it is faster to recompute than to read."""

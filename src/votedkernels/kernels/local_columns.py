@@ -20,8 +20,9 @@ from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from .base import FloatArray, IntArray, KernelFamily, Rows, Table, count_rows, take_rows
 from .coded import CodedFamily, Codes
-from .columns import Columns, blocks, evenly, has_numba
+from .columns import Columns, blocks, evenly
 from .families import are_precomputed
+from .sums import StoredBase, has_loops
 
 Result = TypeVar("Result")
 
@@ -81,11 +82,6 @@ class LocalColumns(Columns):
         kept = sum(base.nbytes for base in self._bases if base is not None)
         self.budget = replace(budget, memory=budget.memory - kept)
 
-    @property
-    def is_compiled(self) -> bool:
-        """Whether to use compiled loops."""
-        return self.budget.compiled and has_numba()
-
     # -- the interface ------------------------------------------------------------
 
     def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
@@ -94,7 +90,7 @@ class LocalColumns(Columns):
         n_centers = self.n_centers if centers is None else len(centers)
         weights = v[active]
 
-        fused = self.is_compiled
+        fused = has_loops()
         factors = self._right_factors(active) if fused else []
 
         def work(cols: slice) -> FloatArray:
@@ -103,6 +99,10 @@ class LocalColumns(Columns):
             for f, family in enumerate(self.families):
                 mine = self.members_of(f)
                 if family.is_coded:
+                    continue
+                stored = self._stored(f, active, chosen) if fused and family.has_fused else None
+                if stored is not None:
+                    out[mine] = family.correlate_fused(stored, weights)
                     continue
                 if not (fused and family.has_fused):
                     for rows in blocks(len(active), BLOCK_ROWS):
@@ -137,6 +137,17 @@ class LocalColumns(Columns):
             self.budget.check_time()
             out[k] = v @ family.member(base, k)
         return out
+
+    def _stored(self, f: int, rows: IntArray, cols: IntArray | slice) -> StoredBase | None:
+        """Return the base of family f at some rows and consecutive centres, if it is stored."""
+        base = self._bases[f]
+        if base is None or not isinstance(cols, slice) or base.dtype != np.float64:
+            return None
+        if not base.flags.c_contiguous:
+            return None
+        self.budget.check_time()
+        first, last, _ = cols.indices(self.n_centers)
+        return StoredBase(base, rows, first, last - first)
 
     def _right_factors(self, active: IntArray) -> list[FloatArray | None]:
         """Return each family's right factor for some rows, or None if its base is not a product."""

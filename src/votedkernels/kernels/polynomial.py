@@ -31,6 +31,7 @@ from .base import (
     resolve_scale,
     squared_norms,
 )
+from .sums import StoredBase, sum_powers
 
 #: Largest power of ten: sums over samples and products with weights must stay finite.
 LARGEST_EXPONENT = 290.0
@@ -210,14 +211,9 @@ class Polynomial(KernelFamily):
         """Whether the compiled loops apply: they exist up to degree 10."""
         return int(self.degrees_.max()) <= 10
 
-    def correlate_fused(self, base: FloatArray, v: FloatArray) -> FloatArray:
-        """Return `correlate` for the transposed base, computed by a compiled loop."""
-        from . import _fused
-
-        few = int(self.degrees_.max()) <= 5
-        out = np.zeros((5 if few else 10, base.shape[0]))
-        (_fused.add_powers_to_5 if few else _fused.add_powers_to_10)(base, v, out)
-        return np.asarray(out[self.degrees_ - 1])
+    def correlate_fused(self, base: FloatArray | StoredBase, v: FloatArray) -> FloatArray:
+        """Return `correlate`, computed by a compiled loop."""
+        return sum_powers(base, v, self.degrees_)
 
     def keeps_base(self, n_values: int) -> bool:
         """Whether to keep the base: with few features, it is faster to recompute than to read."""

@@ -1,13 +1,13 @@
 """Solves a whole grid of penalties with warm starts.
 
 From one pair (lambda, beta) to the next, only the bounds of the master LP change. The pool of
-columns, their values and the last basis stay. Each point of the grid is solved to its own certified
-gap, like a single fit.
+columns, their values and the last basis stay. So each pair starts from one with similar penalties
+(`grid_order`). Each point of the grid is solved to its own certified gap, like a single fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,15 +15,14 @@ import numpy as np
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Solution, union_of_terms
 from . import Master, solve_by_column_generation
+from .grid_order import Frontier, Pair
 
-#: The penalties of the paper's experiments.
-DEFAULT_PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-#: Penalties that suit many data sets: with a time limit, a grid is solved from here outwards.
-USUAL_PAIR = (1e-2, 3e-3)
-#: The length of a decade down, if that of a decade up is 1.
-DOWN = 1.5
-#: Stands for a penalty of 0 when decades are counted.
-SMALLEST = 1e-20
+#: The masters of solved pairs may take this many bytes together. If there is not much more memory
+#: than that, only the last one is kept.
+MOST_BYTES, PLENTY = 2**28, 2**32
+#: A loss of at most this share of the objective is rounding.
+NO_LOSS = 1e-6
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -64,20 +63,29 @@ def solve_grid(
 ) -> Grid:
     """Solve a problem for every pair of penalties.
 
-    The penalties of ``problem`` itself are not used. By default, ``order`` is that of `walk`. Pairs
-    that the deadline leaves unsolved get the empty vote. ``on_point`` is called after each pair.
+    The penalties of ``problem`` itself are not used. By default, `Frontier` chooses the order; with
+    an ``order``, each pair starts from the one before it. Pairs that the deadline leaves unsolved
+    get the empty vote. ``on_point`` is called after each pair.
 
     If double precision fails at a pair, it also fails at smaller penalties, and more slowly. With
     ``pass_over_imprecise``, these are skipped and get the vote of that pair, without a bound.
     """
     shape = (len(complexity_penalties), len(l1_penalties))
-    solutions: dict[tuple[int, int], Solution] = {}
-    master = Master(problem)
-    for i, j in walk(complexity_penalties, l1_penalties) if order is None else order:
+    pairs = [(i, j) for i in range(shape[0]) for j in range(shape[1])]
+    prices = np.array([complexity_penalties[i] * complexities + l1_penalties[j] for i, j in pairs])
+    waiting = None if order is None else [pairs.index(pair) for pair in order]
+    solutions: dict[Pair, Solution] = {}
+    start: int | None
+    masters = Masters(problem, prices)
+    for step in range(len(pairs) if waiting is None else len(waiting)):
         if problem.budget.is_late:
             break
-        penalties = complexity_penalties[i] * complexities + l1_penalties[j]
-        at_point = replace(problem, penalties=penalties)
+        if waiting is None:
+            number, start = masters.frontier.choose()
+        else:
+            number, start = waiting[step], waiting[step - 1] if step else None
+        i, j = pair = pairs[number]
+        at_point = replace(problem, penalties=prices[number])
         votes = [
             solution
             for (a, b), solution in solutions.items()
@@ -87,19 +95,62 @@ def solve_grid(
             and l1_penalties[b] >= l1_penalties[j]
         ]
         if votes:
-            solutions[i, j] = _best_vote(at_point, votes)
+            solutions[pair] = _best_vote(at_point, votes)
         else:
-            last = solutions[next(reversed(solutions))].terms if solutions else None
-            solutions[i, j] = solve_by_column_generation(
+            master = masters.take(start, branching=waiting is None)
+            last = None if start is None else solutions[pairs[start]].terms
+            solutions[pair] = solve_by_column_generation(
                 at_point,
                 tol=tol,
                 max_iter=max_iter,
                 start=last if problem.l2_penalty else None,
                 master=master,
             )
+            masters.keep(number, master, solutions[pair])
         if on_point is not None:
             on_point()
     return _as_grid(problem, shape, solutions)
+
+
+class Masters:
+    """The masters of solved pairs, which others start from, as long as there is memory for them.
+
+    Parameters
+    ----------
+    problem : Problem
+    prices : array of shape (n_pairs, n_kernels)
+        The penalty of each kernel at each pair.
+    """
+
+    def __init__(self, problem: Problem, prices: FloatArray) -> None:
+        self.problem, self.prices = problem, prices
+        self.frontier = Frontier(prices)
+        self.kept: dict[int, Master] = {}
+        self.last = Master(problem)
+        self.most_bytes = MOST_BYTES if problem.budget.memory >= PLENTY else 0
+
+    def take(self, start: int | None, *, branching: bool) -> Master:
+        """Return a copy of the master of a solved pair, or the last one itself."""
+        if branching and start is not None and self.most_bytes:
+            return self.kept[start].copy()
+        return self.last
+
+    def keep(self, pair: int, master: Master, solution: Solution) -> None:
+        """Keep the master of a solved pair; forget the oldest ones if there are too many."""
+        self.last = self.kept[pair] = master
+        prices, terms = self.prices[pair], solution.terms
+        paid = prices[terms.kernels] * np.abs(terms.weights)
+        shares = np.bincount(terms.kernels, paid, len(prices)) / max(paid.sum(), TINY)
+        has_loss = solution.objective - paid.sum() > NO_LOSS * solution.objective
+        self.frontier.add_start(pair, shares, has_loss=bool(has_loss))
+        while len(self.kept) > 1 and self._n_bytes > self.most_bytes:
+            oldest = next(iter(self.kept))
+            del self.kept[oldest]
+            self.frontier.remove_start(oldest)
+
+    @property
+    def _n_bytes(self) -> int:
+        return sum(master.n_bytes for master in self.kept.values())
 
 
 def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
@@ -109,31 +160,6 @@ def _best_vote(problem: Problem, votes: list[Solution]) -> Solution:
     nothing = np.zeros(len(problem.y))
     terms, objective = votes[best].terms, objectives[best]
     return Solution(problem.columns, terms, nothing, objective, 0.0, 0, "precision")
-
-
-def walk(complexity_penalties: FloatArray, l1_penalties: FloatArray) -> Iterator[tuple[int, int]]:
-    """Yield the pairs from large penalties to small, changing direction after each row."""
-    rows = np.argsort(-np.asarray(complexity_penalties), kind="stable")
-    columns = np.argsort(-np.asarray(l1_penalties), kind="stable")
-    for n_row, i in enumerate(rows):
-        for j in columns if n_row % 2 == 0 else columns[::-1]:
-            yield int(i), int(j)
-
-
-def walk_outwards(
-    complexity_penalties: FloatArray, l1_penalties: FloatArray
-) -> list[tuple[int, int]]:
-    """Return the pairs by their distance in decades from the usual pair, larger penalties first.
-
-    If time runs out, the pairs solved so far still cover a sensible range. Smaller penalties take
-    longer to solve, so a decade down counts as farther than a decade up.
-    """
-    decades = np.log10(np.maximum(complexity_penalties, SMALLEST))[:, None]
-    l1_decades = np.log10(np.maximum(l1_penalties, SMALLEST))[None, :]
-    up, l1_up = decades - np.log10(USUAL_PAIR[0]), l1_decades - np.log10(USUAL_PAIR[1])
-    distance = np.maximum(np.maximum(up, -DOWN * up), np.maximum(l1_up, -DOWN * l1_up))
-    order = np.lexsort((-(decades + l1_decades).ravel(), np.round(distance, 9).ravel()))
-    return [(int(i), int(j)) for i, j in zip(*np.divmod(order, len(l1_penalties)), strict=True)]
 
 
 def _as_grid(

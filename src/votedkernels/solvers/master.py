@@ -26,6 +26,7 @@ but not proved to be optimal.
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,6 +173,19 @@ class Master(ColumnPool):
         heaviest = np.argsort(-np.abs(terms.weights), kind="stable")[: self.room]
         chosen = np.sort(heaviest)
         self.add_columns(terms.kernels[chosen], terms.centers[chosen])
+
+    def copy(self) -> Master:
+        """Return a copy that can be continued independently."""
+        other = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray | Counter):
+                setattr(other, name, value.copy())
+        return other
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the largest arrays take."""
+        return self._values.nbytes + (0 if self._table is None else self._table.entries.nbytes)
 
     def go_on_with(self, problem: Problem) -> None:
         """Continue with the same problem, but with other penalties or another budget."""
@@ -370,7 +384,8 @@ class Master(ColumnPool):
         """Return the LP with u in the given unit, and the last basis."""
         problem, row_scale, row_status = self.problem, self.scale * unit, self.row_status
         penalties = problem.penalties[self.kernels]
-        matrix = self._columns_of(rows) * problem.y[rows] / self.scale[:, None]
+        matrix = self._columns_of(rows) * problem.y[rows]
+        matrix /= self.scale[:, None]
         lower, upper = (-penalties - offset) / row_scale, (penalties - offset) / row_scale
         if problem.fit_intercept:
             matrix = np.vstack([matrix, problem.y[rows]])

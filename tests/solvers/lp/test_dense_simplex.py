@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.problems import assert_optimal, random_lp, reference
 
+from votedkernels import _native
 from votedkernels.exceptions import Infeasible
 from votedkernels.solvers.lp import dense_simplex, tableau
 from votedkernels.solvers.lp.dense_simplex import solve_dense
@@ -15,6 +16,14 @@ from votedkernels.solvers.lp.linear_program import (
     LinearProgram,
     solve_basis,
 )
+
+
+@pytest.fixture(autouse=True, params=["compiled", "numpy"])
+def loops(request, monkeypatch):
+    if request.param == "numpy":
+        monkeypatch.setattr(_native, "loops", None)
+    elif _native.loops is None:
+        pytest.skip("there are no compiled loops")
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -100,6 +109,22 @@ def test_every_pivot_leaves_the_state_of_its_basis(seed, together, monkeypatch):
         if done == 0:
             break
     assert outcome == dense_simplex.FEASIBLE
+
+
+@pytest.mark.parametrize("seed", range(1, 60, 3))  # without ties
+def test_both_versions_of_a_pivot_are_the_same(seed, monkeypatch):
+    ours = dense_simplex._DenseSimplex(random_lp(seed), None)
+    other = dense_simplex._DenseSimplex(random_lp(seed), None)
+    for _ in range(40):
+        done = ours.tableau.run(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(_native, "loops", None)
+            assert other.tableau.run(1) == done
+        np.testing.assert_array_equal(ours.tableau.basic, other.tableau.basic)
+        np.testing.assert_array_equal(ours.tableau.nonbasic, other.tableau.nonbasic)
+        for name in ("values", "at", "side", "width", "reduced", "norms", "lower", "upper"):
+            expected = getattr(other.tableau, name)
+            np.testing.assert_allclose(getattr(ours.tableau, name), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_norms_start_as_those_of_the_inverse_and_never_fall_below_their_share():
@@ -197,7 +222,7 @@ def test_the_end_is_believed_only_if_the_values_computed_anew_are_feasible():
     basis = Basis(np.full(1, BASIC, np.int8), np.full(1, UPPER, np.int8))
     t = dense_simplex._DenseSimplex(lp, basis).tableau
     assert t.most_infeasible() == (0, pytest.approx(1.0))
-    t.values[0], t.n_kept = 0.5, 1  # what updates may have made of it
+    t.values[0], t.is_fresh = 0.5, False  # what updates may have made of it
     assert t.run(9) == (dense_simplex.FEASIBLE, 1)
     np.testing.assert_allclose([t.at[0], t.values[0]], [1.0, 2.0])
 

@@ -108,8 +108,7 @@ class _DenseSimplex:
     def go_on(self) -> None:
         """Remove rounding errors; the table itself is kept if it is accurate."""
         self.is_new = False
-        if self.tableau.n_kept:
-            self.tableau.absorb()
+        self.tableau.absorb()
         self.tableau.settle()
         if not self.is_accurate():
             self.refactor()
@@ -137,9 +136,8 @@ class _DenseSimplex:
         held, between = t.nonbasic >= n, t.basic[t.basic < n]
         x, duals = self.solution()
         S = t.nonbasic[held] - n
-        rows = program.A[S]
-        primal = np.abs(rows @ x - t.at[held]).max(initial=0.0)
-        dual = np.abs(program.cost[between] - duals[S] @ rows[:, between]).max(initial=0.0)
+        primal = np.abs((program.A @ x)[S] - t.at[held]).max(initial=0.0)
+        dual = np.abs((program.cost[:n] - duals @ program.A)[between]).max(initial=0.0)
         # The entries of A are at most 1, so these sums bound the rounding errors of the products.
         return bool(
             primal <= ACCURACY + ROUNDING * np.abs(x).sum()

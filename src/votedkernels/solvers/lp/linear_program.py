@@ -21,6 +21,8 @@ from ...kernels.base import FloatArray, IntArray
 LOWER, BASIC, UPPER = 0, 1, 2
 #: After a relative change below this, a second one would be smaller than the rounding errors.
 SMALL_CHANGE = 1e-9
+#: After a relative change below this, there is no need for extended precision.
+TINY_CHANGE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ class Table:
             return None
         slots, places = basic >= 0, nonbasic >= 0
         fresh = np.flatnonzero(origins < 0)
-        entries = self.entries.T[places]  # a tableau is stored by columns
+        entries = self.entries.T  # a tableau is stored by columns
+        if not places.all():
+            entries = entries[places]
         return Table(
             (entries if slots.all() else entries[:, slots]).T,
             np.concatenate([basic[slots], fresh[fresh >= n_new]]),
@@ -148,8 +152,12 @@ def _refined(
     square: FloatArray, factors: tuple[FloatArray, IntArray], right: FloatArray, *, transposed: bool
 ) -> FloatArray:
     """Solve a system, and correct the solution using its residual: twice, or once if that does."""
-    matrix = (square.T if transposed else square).astype(np.longdouble)
     solution = linalg.lu_solve(factors, right, trans=int(transposed), check_finite=False)
+    residual = right - (square.T if transposed else square) @ solution
+    change = linalg.lu_solve(factors, residual, trans=int(transposed), check_finite=False)
+    if np.abs(change).max() <= TINY_CHANGE * np.abs(solution).max():
+        return np.asarray(solution + change, dtype=np.float64)
+    matrix = (square.T if transposed else square).astype(np.longdouble)
     for _ in range(2):
         residual = (right - matrix @ solution.astype(np.longdouble)).astype(np.float64)
         change = linalg.lu_solve(factors, residual, trans=int(transposed), check_finite=False)

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
+from ... import _native
 from ...kernels.base import FloatArray, IntArray
 from .linear_program import LinearProgram, Table
 
@@ -128,6 +129,7 @@ class Tableau:
         self.side = np.where(self.reduced > 0, -1.0, 1.0)
         self.side[self.width == 0] = 0.0
         self.values = self.table @ self.at
+        self.is_fresh = True  # whether values and reduced costs are those of the table
         inverse = self.table[:, nonbasic >= n_variables]
         self.norms = np.einsum("ij,ij->i", inverse, inverse) + (basic >= n_variables)
         np.maximum(self.norms, SMALLEST_NORM, out=self.norms)
@@ -139,10 +141,45 @@ class Tableau:
         """
         done = 0
         while done < limit:
-            slot, off = self.most_infeasible()
-            if slot < 0 and self.n_kept:
+            outcome, count = self.pivot(limit - done)
+            done += count
+            if outcome == STUCK:
+                return STUCK, done
+            if outcome == FEASIBLE and self.is_fresh:
+                return FEASIBLE, done
+            if outcome == FEASIBLE or self.n_kept == TOGETHER:
                 self.absorb()
-                continue
+            if outcome == FEASIBLE:
+                self.refresh()
+        return GOING, done
+
+    def pivot(self, limit: int) -> tuple[int, int]:
+        """Do up to ``limit`` pivots while there is room for their products; return as `run`."""
+        if _native.loops is None:
+            outcome, done = self.pivot_with_numpy(limit)
+        else:
+            outcome, done = self.pivot_with_loops(limit)
+        self.is_fresh &= done == 0
+        return outcome, done
+
+    def pivot_with_loops(self, limit: int) -> tuple[int, int]:
+        """Do the same as `pivot` with compiled loops."""
+        assert _native.loops is not None
+        program = self.program
+        outcome, done, self.n_kept = _native.loops.pivot(
+            self.n_kept, limit, self.table.T, self.left.T, self.right.T, self.basic, self.nonbasic,
+            self.values, self.lower, self.upper, self.tolerance, self.norms,
+            self.at, self.side, self.width, self.reduced,
+            program.lower, program.upper, program.tolerance,
+        )  # fmt: skip
+        return outcome, done
+
+    def pivot_with_numpy(self, limit: int) -> tuple[int, int]:
+        """Do the same as `pivot` without compiled loops, a few times more slowly."""
+        for done in range(limit):
+            if self.n_kept == TOGETHER:
+                return GOING, done
+            slot, off = self.most_infeasible()
             if slot < 0:
                 return FEASIBLE, done
             row = self.row(slot)
@@ -152,10 +189,7 @@ class Tableau:
             column = self.column(place)
             self.flip(passed)
             self.exchange(slot, place, row, column, above=off > 0)
-            done += 1
-            if self.n_kept == TOGETHER:
-                self.absorb()
-        return GOING, done
+        return GOING, limit
 
     def row(self, slot: int) -> FloatArray:
         """Return a row of T."""
@@ -168,15 +202,20 @@ class Tableau:
         return np.asarray(self.table[:, place] + self.left[:, :kept] @ self.right[place, :kept])
 
     def absorb(self) -> None:
-        """Add the products of the last pivots to the table; compute values and costs from it."""
+        """Add the products of the last pivots to the table."""
         kept, self.n_kept = self.n_kept, 0
-        self.table = blas.dgemm(
-            1.0, self.left[:, :kept], self.right[:, :kept], 1.0, self.table,
-            trans_b=True, overwrite_c=True,
-        )  # fmt: skip
+        if kept:
+            self.table = blas.dgemm(
+                1.0, self.left[:, :kept], self.right[:, :kept], 1.0, self.table,
+                trans_b=True, overwrite_c=True,
+            )  # fmt: skip
+
+    def refresh(self) -> None:
+        """Compute values and costs from the table, into which all pivots are absorbed."""
         cost = self.program.cost
         self.values = self.table @ self.at
         self.reduced = cost[self.nonbasic] + cost[self.basic] @ self.table
+        self.is_fresh = True
 
     def most_infeasible(self) -> tuple[int, float]:
         """Return (slot, by how much it is above its upper bound or, negative, below its lower).
