@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if PY_SSIZE_T_MAX < INT64_MAX
+#error "The loops need a platform with 64 bits; NumPy does their work elsewhere."
+#endif
+
 #if defined(_MSC_VER)
 #define restrict __restrict
 #endif
@@ -315,6 +319,10 @@ static double *stored_sums(Arrays *arrays, PyObject *const *args, Stored *stored
     if (PyObject_GetBuffer(args[1], &arrays->views[arrays->n], PyBUF_C_CONTIGUOUS) < 0) return NULL;
     stored->n_rows = arrays->views[arrays->n++].len / 8;
     stored->rows = arrays->views[arrays->n - 1].buf;
+    if (arrays->views[arrays->n - 1].itemsize != 8) {
+        PyErr_SetString(PyExc_ValueError, "rows must have entries of 8 bytes");
+        return NULL;
+    }
     if ((stored->v = entries(arrays, args[2], stored->n_rows)) == NULL) return NULL;
     int inside = first >= 0 && first + stored->n_centers <= stored->stride;
     for (Py_ssize_t r = 0; r < stored->n_rows; r++)
