@@ -128,6 +128,28 @@ def test_kinds_of_columns_and_gaps_are_shown_and_can_be_overruled(call, tmp_path
     )
 
 
+def test_dates_are_numbers_of_days_and_can_be_categories(call, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.safetensors"
+    days = np.datetime64("2024-02-20") + np.arange(40)
+    lines = [f"{day},{day}T06:00:00Z,{'yes' if n > 20 else 'no'}" for n, day in enumerate(days)]
+    lines[3] = "NA,,no"
+    path.write_text("\n".join(["day,time,late", *lines]), encoding="utf-8")
+    args = ("fit", path, "--target", "late", "--model", model, "--l1-penalty", "0.01")
+    code, _, err = call(*args, "--no-held-out")
+    assert code == 0, err
+    assert "2 date columns (day, time)" in err
+    assert "2 gaps: 1 in day, 1 in time" in err
+    path.write_text("time,day\n2024-01-02,2024-01-01\n2024-05-01 10:30,2024-05-02\n")
+    assert [line.split(",")[0] for line in call("predict", model, path)[1].split()] == [
+        "prediction", "no", "yes",
+    ]  # fmt: skip
+    path.write_text("\n".join(["day,time,late", *lines, "2024-02-31,2024-01-01,no"]))
+    assert "column day looks like an ID or free text" in refusal(call(*args)), "no such day"
+    code, _, err = call(*args, "--no-held-out", "--categorical", "day")
+    assert code == 0, err
+    assert "1 date column (time); 1 categorical column (day)" in err
+
+
 def _with_text(folder):
     path = folder / "text.csv"
     lines = [f"{line},{'ab'[n % 2]}" for n, line in enumerate(rows(20))]

@@ -150,6 +150,43 @@ def test_columns_that_no_kernel_can_use_are_named(frame, labels, column, reason)
         VotedKernelClassifier(kernels="table").fit(frame.assign(new=column), labels)
 
 
+@pytest.mark.parametrize(
+    ("column", "what", "library"),
+    [
+        ("age", "has gaps", "pandas"),
+        ("age", "has gaps", "polars"),
+        ("colour", "holds text", "pandas"),
+        ("colour", "holds text", "polars"),
+        ("seen", "holds dates or durations", "pandas"),
+    ],
+)
+def test_kernels_that_need_numbers_name_the_column_and_the_way_out(
+    frame, labels, column, what, library
+):
+    numbers, wrong = frame[["visits", "smoker"]], frame[["visits", "smoker", column]]
+    renamed = numbers.assign(**{column: 1.0})
+    if library == "polars":
+        wrong, renamed = pl.from_pandas(wrong), pl.from_pandas(renamed)
+    with pytest.raises(
+        ValueError, match=f"column '{column}' of X {what}.*, but .* use kernels='table'"
+    ):
+        VotedKernelClassifier().fit(wrong, labels)
+    model = VotedKernelClassifier(l1_penalty=0.01).fit(renamed, labels)
+    with pytest.raises(
+        ValueError, match=f"column '{column}' of X {what}.*, but .* numbers, as in fit"
+    ):
+        model.predict(wrong)
+
+
+def test_other_faults_of_frames_are_reported_as_before(frame, labels):
+    numbers = frame[["visits", "smoker"]]
+    with pytest.raises(ValueError, match="infinity"):
+        VotedKernelClassifier().fit(numbers.assign(more=np.inf), labels)
+    model = VotedKernelClassifier(l1_penalty=0.01).fit(numbers, labels)
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        model.predict(frame[["visits", "smoker", "colour"]])
+
+
 def test_negated_numbers_and_swapped_labels(frame, labels, model):
     negated = frame.assign(age=-frame["age"], visits=-frame["visits"])
     other = VotedKernelClassifier(kernels="table").fit(negated, labels)

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ._fitted_attributes import CROSS_VALIDATION, N_SAMPLES, PROBABILITY_SCALE, TRAINING_ERROR
+from ..kernels.coded import CodedFamily
+from ._fitted_attributes import (
+    CROSS_VALIDATION,
+    N_SAMPLES,
+    PROBABILITY_SCALE,
+    TRAINING_ERROR,
+    vote_of,
+)
 
 #: Up to this many classes are listed by name.
 MOST_CLASSES = 8
@@ -176,12 +183,31 @@ def kernels_that_vote(model: Any) -> list[tuple[str, str, str, str]]:
     n_terms = np.bincount(model.term_kernel_indices_, minlength=len(mass))
     order = [k for k in np.argsort(-mass, kind="stable") if n_terms[k]]
     total = mass.sum() or 1.0
+    names = names_with_features(model)
     return [
         (
-            model.kernel_names_[k],
+            names[k],
             f"{mass[k] / total:.1%}",
             str(n_terms[k]),
             f"{model.penalties_[k]:.3g}",
         )
         for k in order
     ]
+
+
+def names_with_features(model: Any) -> list[str]:
+    """Return the names of the kernels; rules about x3 get the name of that feature, if it has one.
+
+    ``kernel_names_`` counts features, since two features may have names that look alike.
+    """
+    names, features = list(model.kernel_names_), getattr(model, "feature_names_in_", None)
+    if features is None:
+        return names
+    first = 0
+    for family in vote_of(model).families:
+        if isinstance(family, CodedFamily):
+            for place, feature in enumerate(family.features_, start=first):
+                if feature >= 0:
+                    names[place] = names[place].replace(f"(x{feature})", f"({features[feature]})")
+        first += family.n_kernels
+    return names

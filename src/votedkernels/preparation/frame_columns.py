@@ -150,6 +150,13 @@ def _read_polars(column: pl.Series) -> FrameColumn:
     raise _refused(name, f"has the type {dtype}", "turn it into numbers or text, or drop it")
 
 
+def is_of_dates(X: Frame, place: int) -> bool:
+    """Whether the type of a column is that of dates, times or durations."""
+    if is_pandas(X):
+        return getattr(X.dtypes.iloc[place], "kind", "") in ("M", "m")
+    return bool(X.dtypes[place].is_temporal())
+
+
 def _is_gap(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
