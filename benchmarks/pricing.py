@@ -142,7 +142,7 @@ def price_thresholds(n_rows, n_active):
     """Return one record for each number of active samples."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n_rows, FEATURES_OF_THRESHOLDS))
-    budget = Budget(n_jobs=1, compiled=True)
+    budget = Budget(n_jobs=1)
     rules, plain = (
         LocalColumns([family.fit(X, np.ones(n_rows))], X, X, for_bases=0, budget=budget)
         for family in (Threshold(), Polynomial(gamma=1.0 / X.shape[1]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from votedkernels import Gaussian, Polynomial, Precomputed, Similarity
+from votedkernels import Gaussian, Polynomial, Precomputed, Similarity, _native
 from votedkernels._system.budget import Budget
 from votedkernels.exceptions import OutOfTime
 from votedkernels.kernels import LocalColumns
@@ -36,9 +36,13 @@ def plain(gram, X, C):
 @pytest.mark.parametrize("for_bases", [0, 2**30], ids=["in blocks", "kept"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
-def test_questions_are_answered_as_by_the_full_matrices(points, for_bases, n_jobs, compiled):
+def test_questions_are_answered_as_by_the_full_matrices(
+    points, for_bases, n_jobs, compiled, monkeypatch
+):
+    if not compiled:
+        monkeypatch.setattr(_native, "loops", None)
     X, C = points
-    budget = Budget(n_jobs=n_jobs, compiled=compiled)
+    budget = Budget(n_jobs=n_jobs)
     gram = LocalColumns(families(X), X, C, for_bases=for_bases, budget=budget)
     matrices = plain(gram, X, C)
     rng = np.random.default_rng(1)
@@ -69,16 +73,16 @@ def test_questions_are_answered_as_by_the_full_matrices(points, for_bases, n_job
     "degrees", [(1,), (5, 2), (10, 3, 1), tuple(range(1, 11)), (2, 12)], ids=str
 )
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_compiled_loops_give_what_numpy_gives(degrees, form):
+def test_compiled_loops_give_what_numpy_gives(degrees, form, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 3)) * (rng.random((500, 3)) < 0.7)
     families = [Polynomial(degrees), Gaussian((0.03, 1.0, 30.0))]
     families = [family.fit(form(X), np.ones(500)) for family in families]
     v = rng.standard_normal(500)
     answers = []
-    for compiled in (True, False):
-        budget = Budget(compiled=compiled)
-        answers.append(LocalColumns(families, form(X), form(X[:70]), budget=budget).correlate(v))
+    for loops in (_native.loops, None):
+        monkeypatch.setattr(_native, "loops", loops)
+        answers.append(LocalColumns(families, form(X), form(X[:70])).correlate(v))
     size = np.abs(answers[1]).max(axis=1, keepdims=True)
     np.testing.assert_allclose(answers[0] / size, answers[1] / size, atol=1e-12)
 
@@ -87,7 +91,7 @@ def test_compiled_loops_show_an_overflow():
     # The family refuses such data beforehand; what slips through must not look like a number.
     X = np.array([[1.0], [2.0]])
     family = Polynomial((10,), gamma=1.0).fit(X, np.ones(2))
-    gram = LocalColumns([family], X, X, budget=Budget(compiled=True))
+    gram = LocalColumns([family], X, X)
     gram.X = 1e60 * X
     gram._bases = [None]
     with np.errstate(all="ignore"):
@@ -95,12 +99,13 @@ def test_compiled_loops_show_an_overflow():
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
-def test_sums_do_not_depend_on_threads(points, compiled):
+def test_sums_do_not_depend_on_threads(points, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(_native, "loops", None)
     X, C = points
     v = np.random.default_rng(1).standard_normal(len(X))
     one, two = (
-        LocalColumns(families(X), X, C, budget=Budget(n_jobs=n, compiled=compiled)).correlate(v)
-        for n in (1, 2)
+        LocalColumns(families(X), X, C, budget=Budget(n_jobs=n)).correlate(v) for n in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
 

@@ -23,7 +23,6 @@ from votedkernels import (
 )
 from votedkernels.exceptions import ExportError
 from votedkernels.kernels import LocalColumns
-from votedkernels.kernels.coded import Codes
 from votedkernels.kernels.stacked_columns import stack_columns
 from votedkernels.kernels.threshold import between
 
@@ -363,23 +362,6 @@ def test_what_is_refused_says_why():
     onnx = pytest.importorskip("votedkernels.onnx")
     with pytest.raises(ExportError, match="rules about single features"):
         onnx.to_onnx(model)
-
-
-@pytest.mark.parametrize("n_active", [0, 1, 40, 200])
-def test_compiled_pricing_equals_the_sums_over_codes(n_active):
-    X = table(200, 3)
-    X[:, 0] = X[:, 0].round(1)  # ties
-    X[::9, 1] = np.nan
-    X[:, 2] = 4.0
-    codes = Codes.of(Threshold().fit(X, np.ones(200)), X, X)
-    v = np.zeros(200)
-    v[:n_active] = np.random.default_rng(0).standard_normal(n_active)
-    expected = codes.correlate(v)
-    np.testing.assert_allclose(codes.correlate(v, compiled=True), expected, atol=1e-12)
-    some = np.arange(0, 200, 3)
-    np.testing.assert_allclose(
-        codes.correlate(v, some, compiled=True), codes.correlate(v, some), atol=1e-12
-    )
 
 
 def test_the_estimator_checks_pass_and_gaps_are_allowed():

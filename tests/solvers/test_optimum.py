@@ -79,7 +79,6 @@ def test_random_problems_are_optimal_and_equal_the_full_lp(chunk, recorded):
 SMALL_SIZES = {
     "kernels.local_columns.BLOCK_ROWS": 16,
     "kernels.local_columns.BLOCK_CENTERS": 8,
-    "kernels.columns.FUSED_WORK": 0,
     "solvers.column_generation.CHEAP_PASS": 0,
     "solvers.column_generation.FEWEST_CANDIDATES": 4,
     "solvers.column_generation.SMALLEST_SUBSAMPLE": 6,

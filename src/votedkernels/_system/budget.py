@@ -1,4 +1,4 @@
-"""What a piece of work may use: time, memory, threads, and compiled loops.
+"""What a piece of work may use: time, memory and threads.
 
 Budgets are passed down and never changed. To pass on part of a budget, make a new one. Each of
 our own threads uses one BLAS thread (`single_blas_thread`).
@@ -36,15 +36,12 @@ class Budget:
         use them for other purposes.
     n_jobs : int
         Number of threads.
-    compiled : bool
-        Whether there is enough work to make loading compiled loops worthwhile.
     """
 
     deadline: float = math.inf
     memory: int = UNLIMITED
     block_memory: int = 0
     n_jobs: int = 1
-    compiled: bool = False
 
     @property
     def seconds_left(self) -> float:

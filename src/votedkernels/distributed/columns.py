@@ -85,7 +85,7 @@ class DaskColumns(Columns):
     @property
     def kernels(self) -> tasks.Kernels:
         """What tasks need to know about the kernels."""
-        return tasks.Kernels(self.families, self.budget.compiled)
+        return tasks.Kernels(self.families)
 
     # -- sums over rows ----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._system.budget import Budget, single_blas_thread
+from .._system.budget import single_blas_thread
 from ..kernels.base import FloatArray, IntArray, KernelFamily
 from ..kernels.design import LocalDesign
 from ..kernels.local_columns import LocalColumns
@@ -19,15 +19,13 @@ MOST_COLUMNS = 256
 
 @dataclass(frozen=True)
 class Kernels:
-    """Fitted families, and whether to use compiled loops, which all processes must agree on."""
+    """Fitted families."""
 
     families: list[KernelFamily]
-    compiled: bool
 
     def over(self, X: FloatArray, centers: FloatArray) -> LocalColumns:
         """Return the columns of the families over rows and centres."""
-        budget = Budget(compiled=self.compiled)
-        return LocalColumns(self.families, X, centers, for_bases=0, budget=budget)
+        return LocalColumns(self.families, X, centers, for_bases=0)
 
 
 def as_rows(chunk: ArrayLike, kept: IntArray | None) -> FloatArray:

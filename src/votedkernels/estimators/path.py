@@ -111,7 +111,6 @@ def solve_grids(
     on_point: Callable[[], None] | None = None,
 ) -> list[Grid]:
     """Solve the grid of each one-vs-rest problem within its share of the time."""
-    training = training.for_pairs(len(lambdas) * len(betas))
     problems = training.problems(float(lambdas[0]), float(betas[0]), estimator.l2_penalty)
     try:
         return [

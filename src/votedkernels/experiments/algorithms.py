@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,6 @@ from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.path import as_path, solve_grids, vote_of_path
 from ..kernels import Gaussian, Polynomial
 from ..kernels.base import FloatArray, KernelFamily
-from ..kernels.columns import has_numba
 from ..preparation.training import Training
 from .outcomes import Outcomes
 from .protocol import Split
@@ -124,11 +122,8 @@ def run_path(
 def solve_path(
     split: Split, kernels: Any, complexity_penalties: tuple[float, ...], complexity: str
 ) -> Any:
-    """Return what `voted_kernel_path` returns, but always use compiled loops.
-
-    Loading them is not worthwhile for one small path, but here one process solves many.
-    """
-    budget = replace(Budget().for_seconds(PATH_SECONDS), compiled=has_numba())
+    """Return what `voted_kernel_path` returns, within a time limit that a path rarely needs."""
+    budget = Budget().for_seconds(PATH_SECONDS)
     model = VotedKernelClassifier(kernels, complexity=complexity, tol=TOL)
     lambdas, betas = np.array(complexity_penalties), np.array(PENALTIES)
     with single_blas_thread():

@@ -23,12 +23,35 @@ References
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
-from ._fused import compiled, inlined
+import numpy as np
+from numba import njit
+
 from .base import FloatArray, IntArray
 
 DTW, ERP, MSM, TWE = 0, 1, 2, 3
+
+#: Sums may be reordered into vector lanes, and products fused with additions. NaN and infinity keep
+#: their meaning: an overflow stays visible.
+FAST = {"reassoc", "contract", "nsz"}
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function, with a cache on disk if there is a directory for it."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": FAST}
+    try:
+        return cast(Function, njit(cache=True, **options)(function))
+    except RuntimeError:  # no directory to write to
+        return cast(Function, njit(**options)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Let numba paste the function into the compiled functions that call it."""
+    return cast(Function, njit(nogil=True, fastmath=FAST, inline="always")(function))
 
 
 @inlined

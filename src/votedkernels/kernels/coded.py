@@ -213,40 +213,16 @@ class Codes:
         centers: IntArray | slice = slice(None),
         *,
         out: FloatArray | None = None,
-        compiled: bool = False,
     ) -> FloatArray:
-        """Return sum_i v_i K_k(x_i, c_j); 0 for a column that repeats one at an earlier centre.
-
-        With ``compiled``, thresholds are priced by a loop that reads each centre once.
-        """
+        """Return sum_i v_i K_k(x_i, c_j); 0 for a column that repeats one at an earlier centre."""
         if out is None:
             out = np.empty((len(self.rows), len(self.first[0, centers])))
         active = np.flatnonzero(v)
         for k, codes in enumerate(self.rows):
             of_centers, first = self.centers[k, centers], self.first[k, centers]
-            if compiled and self.family.ordered_[k]:
-                self._price_thresholds(k, codes[active], v[active], (of_centers, first), out[k])
-                continue
             table = self.family.table(k, self._sums(k, codes[active], v[active]))
             np.multiply(table[of_centers], first, out=out[k])
         return out
-
-    def _price_thresholds(
-        self,
-        k: int,
-        codes: NDArray[np.int32],
-        v: FloatArray,
-        centers: tuple[NDArray[np.int32], NDArray[np.bool_]],
-        out: FloatArray,
-    ) -> None:
-        from . import _fused
-
-        n_values = len(self.family.values_[k])
-        known = np.flatnonzero(codes < n_values)
-        order = known[np.argsort(codes[known], kind="stable")]
-        small = len(order) <= np.iinfo(np.uint16).max
-        places: NDArray[np.unsignedinteger] = np.empty(n_values + 1, "u2" if small else "u4")
-        _fused.price_thresholds(codes[order], v[order], places, *centers, out)
 
     def distinguishable(self, v: FloatArray) -> list[tuple[IntArray, FloatArray]]:
         """Return, for each member, the centres to consider and their sums sum_i v_i K_k(x_i, c_j).

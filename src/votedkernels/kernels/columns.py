@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -22,9 +21,6 @@ from .design import Design, LocalDesign
 if TYPE_CHECKING:
     from .coded import Codes
     from .local_columns import LocalColumns
-
-#: Compiled loops pay off from this many kernel values (in one pass, times the number of problems).
-FUSED_WORK = 5 * 10**8
 
 
 class Columns(ABC):
@@ -93,7 +89,6 @@ class Columns(ABC):
                 v,
                 slice(None) if centers is None else centers,
                 out=out[self._slice_of(f)],
-                compiled=self.budget.compiled and has_numba(),
             )
         return out
 
@@ -291,18 +286,3 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def evenly(total: int, n: int) -> IntArray:
     """Return up to n evenly spaced indices below ``total``."""
     return np.linspace(0, total - 1, min(n, total)).round().astype(np.intp)
-
-
-@cache
-def has_numba() -> bool:
-    """Whether numba can be imported. Importing is slow, so call this only for large tasks."""
-    try:
-        from . import _fused  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def pays_to_compile(n_values: int) -> bool:
-    """Whether computing ``n_values`` kernel values is worth loading compiled loops."""
-    return n_values >= FUSED_WORK and has_numba()

@@ -23,7 +23,6 @@ from ..complexity import admitted_columns, measure_with_errors
 from ..exceptions import OutOfTime
 from ..kernels import Columns, LocalColumns, clone_families, continuous_family
 from ..kernels.base import FloatArray, IntArray, is_dask
-from ..kernels.columns import pays_to_compile
 from ..kernels.definiteness import check_definite
 from ..kernels.families import is_for_tables
 from ..problem import Centers, Continuum, Problem, union_of_terms
@@ -104,8 +103,7 @@ class Training:
         else:
             place = place_locally
         placement = place(estimator, named, X, y, sample_weight, budget)
-        n_problems = 1 if placement.numbers is not None else count_problems(placement.classes)
-        columns = compiled_if_it_pays(placement.columns, n_problems)
+        columns = placement.columns
         complexities, errors, allowed = measure(estimator, columns, placement)
         return cls(
             classes=placement.classes,
@@ -209,11 +207,6 @@ class Training:
         row_of[self.center_of] = np.arange(len(self.center_of))
         return self.columns.take(kernels, centers, row_of[centers])
 
-    def for_pairs(self, n_pairs: int) -> Self:
-        """Return a copy for ``n_pairs`` pairs of penalties, with compiled loops if they pay off."""
-        columns = compiled_if_it_pays(self.columns, n_pairs * self.n_problems)
-        return replace(self, columns=columns)
-
     def some_rows(self, n: int) -> Self:
         """Return a copy with a fair draw of n distinct rows, and their centres."""
         rows = self.columns.at_hand().draw(n)
@@ -290,13 +283,6 @@ class Training:
 def count_problems(classes: Labels) -> int:
     """Return the number of one-vs-rest problems; two classes need one."""
     return len(classes) if len(classes) > 2 else 1
-
-
-def compiled_if_it_pays(columns: Columns, n_solves: int) -> Columns:
-    """Return the columns, with compiled loops if ``n_solves`` problems are worth loading them."""
-    if columns.budget.compiled or not pays_to_compile(columns.n_values * n_solves):
-        return columns
-    return columns.within(replace(columns.budget, compiled=True))
 
 
 def measure(
