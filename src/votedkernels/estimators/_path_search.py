@@ -59,8 +59,8 @@ FIRST_IN_A_HURRY = 4
 PATIENCE = 3
 #: How many levels are thinned, and the number of centres below which none is.
 MOST_THINNED, FEWEST_TO_THIN = 12, 10
-#: With more centres than this, only one kernel is fitted while votes are thinned, to save time.
-MANY_TO_THIN = 500
+#: In a search that thins votes, only the best kernel is fitted while there are more centres.
+MANY_TO_THIN = 400
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
 
@@ -192,6 +192,7 @@ class PathSearch:
         best, idle = np.inf, 0
         number = self._first_level(in_a_hurry=math.isfinite(budget.deadline))
         growing: Setting | None = None
+        last_kernels: list[int] = []
         are_rules = self.training.are_rules
         kernels = np.flatnonzero(~are_rules).tolist() + [RULES_ONLY] * bool(are_rules.any())
         whole, budget = budget, budget.share(2)  # give up on a slow first level
@@ -199,9 +200,7 @@ class PathSearch:
             started = time.perf_counter()
             penalty = self.top * 10.0 ** (-(number + 1) / LEVELS_PER_DECADE)
             try:
-                for fold, sample in enumerate(self.samples):
-                    if self.on_fold is not None:
-                        self.on_fold(fold)
+                for sample in self._one_by_one():
                     if growing is None:
                         sample.follow_path(penalty, budget, max_iter=self.max_iter)
                         last_penalty = penalty
@@ -223,39 +222,52 @@ class PathSearch:
             number += 1
             if self.many_classes:
                 kernels = best_kernels(level, KERNELS_OF_MANY_CLASSES)
+            if not (last_kernels and self._is_costly()):
+                last_kernels = best_kernels(level, self._n_kernels_at_last)
             if growing is not None or self._ends_path(number):
                 growing = level.settings[0]
-                kernels = best_kernels(level, self._n_kernels_at_last)
+                kernels = [growing.kernel] if self._is_costly() else last_kernels
                 if self._has_grown():
                     break
         if best < np.inf and may_thin(self.training):
-            yield from self._thinned(level, winner, budget)
+            kernels = sorted({*last_kernels, winner.kernel})
+            yield from self._thinned(level, winner, kernels, budget)
 
-    def _thinned(self, level: Level, setting: Setting, budget: Budget) -> Iterator[Level]:
+    def _thinned(
+        self, level: Level, setting: Setting, kernels: list[int], budget: Budget
+    ) -> Iterator[Level]:
         """Yield levels with fewer and fewer of the centres of the last level."""
-        kernels = sorted({*best_kernels(level, self._n_kernels_at_last), setting.kernel})
         self.least_levels = 0
         for _ in range(MOST_THINNED):
             started = time.perf_counter()
             if min(len(sample.chosen) for sample in self.samples) < FEWEST_TO_THIN:
                 return
             try:
-                for fold, sample in enumerate(self.samples):
-                    if self.on_fold is not None:
-                        self.on_fold(fold)
+                for sample in self._one_by_one():
                     budget.check_time()
                     sample.thin(setting)
-                is_large = max(len(sample.chosen) for sample in self.samples) > MANY_TO_THIN
-                fitted = [setting.kernel] if is_large else kernels
+                fitted = [setting.kernel] if self._is_costly() else kernels
                 found = self._score(level.penalty, fitted, budget, started)
             except OutOfTime:
                 return
             yield replace(found, grown_by=level.grown_by, thinned_by=setting)
 
+    def _one_by_one(self) -> Iterator[PathSample]:
+        """Yield the sample of each fold, after reporting its number."""
+        for fold, sample in enumerate(self.samples):
+            if self.on_fold is not None:
+                self.on_fold(fold)
+            yield sample
+
     @property
     def _n_kernels_at_last(self) -> int:
         """How many of the best kernels are fitted while rows join or leave."""
         return KERNELS_WHILE_MANY_GROW if self.many_classes else KERNELS_WHILE_GROWING
+
+    def _is_costly(self) -> bool:
+        """Whether there are so many centres that only one kernel is fitted."""
+        most = max(len(sample.chosen) for sample in self.samples)
+        return most > MANY_TO_THIN and may_thin(self.training)
 
     def _has_grown(self) -> bool:
         """Whether no more rows may join."""
