@@ -22,11 +22,12 @@ from votedkernels import (
 )
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.estimators import _path_search, _path_strategy
+from votedkernels.estimators import _path_committee, _path_strategy
 from votedkernels.estimators._fitted_attributes import vote_of
+from votedkernels.estimators._path_committee import Member, choose_committee
 from votedkernels.estimators._path_judgement import losses_of_margins, margins_of
-from votedkernels.estimators._path_sample import PathSample
-from votedkernels.estimators._path_search import Level, Member, Setting, choose_committee
+from votedkernels.estimators._path_sample import PathSample, Setting
+from votedkernels.estimators._path_search import Level
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.kernels.design import LocalDesign
 from votedkernels.preparation.training import Training
@@ -195,7 +196,7 @@ def test_with_many_rows_the_path_ends_early_and_is_still_proved(data, monkeypatc
     X, X_new, y, y_new = data
     monkeypatch.setattr(_path_strategy, "SEARCH_ROWS", 150)
     penalty = VotedKernelClassifierCV().fit(X, y).complexity_penalty_
-    monkeypatch.setattr(_path_search, "CENTERS_ON_PATH", 3)
+    monkeypatch.setattr(_path_committee, "CENTERS_ON_PATH", 3)
     model = VotedKernelClassifierCV().fit(X, y)
     assert model.complexity_penalty_ > 1.5 * penalty
     assert model.dual_gap_ <= 1e-6 * model.objective_

@@ -139,3 +139,19 @@ def test_corners_of_any_width_have_their_optimum(loss, width):
         rounded = np.where(h < width, np.maximum(h, 0) ** 2 / (2 * width), h - width / 2)
         assert objective == pytest.approx(hinges.weights @ rounded + rho / 2 * z @ z, rel=1e-12)
         assert objective - bound <= 1e-9 * objective
+
+
+def test_removal_costs_are_the_least_change_without_a_term():
+    random = np.random.default_rng(0)
+    A = random.standard_normal((6, 6))
+    values = np.zeros((9, 9))
+    values[:6, :6] = A @ A.T
+    kernels, definite = np.repeat([0, 1], [6, 3]), np.repeat([True, False], [6, 3])
+    whitening = Whitening.of_terms(kernels, values, definite, np.arange(1.0, 10.0))
+    W = whitening.apply(np.eye(9))
+    z = random.standard_normal((9, 2))
+    costs = whitening.removal_costs(W @ z)
+    for t, cost in enumerate(costs):
+        step = -np.linalg.pinv(W[t : t + 1]) @ (W[t : t + 1] @ z)
+        np.testing.assert_allclose((W @ (z + step))[t], 0.0, atol=1e-9)
+        np.testing.assert_allclose(cost, (step**2).sum(), rtol=1e-6)

@@ -14,7 +14,8 @@ from ..preparation.training import Training
 
 LOGLOSS = 10.0
 #: The price if all rows are centres: added to the loss of classes, a share of the loss of numbers.
-SIZE, SIZE_WITH_MANY_CLASSES, SIZE_OF_NUMBERS = 0.12, 0.3, 0.1
+#: It is higher with more than two classes, and if votes are thinned.
+SIZE, HIGH_SIZE, SIZE_OF_NUMBERS = 0.12, 0.3, 0.1
 SCALES = 2.0 ** np.arange(-2, 4.5, 0.5)
 
 
@@ -35,7 +36,14 @@ def with_price_of_size(training: Training, losses: FloatArray, share: float) -> 
     """Return mean losses plus the price of the centres, which are a ``share`` of the rows."""
     if training.numbers is not None:
         return losses * (1.0 + SIZE_OF_NUMBERS * share)
-    return losses + (SIZE_WITH_MANY_CLASSES if training.n_problems > 1 else SIZE) * share
+    return losses + (HIGH_SIZE if training.n_problems > 1 or may_thin(training) else SIZE) * share
+
+
+def may_thin(training: Training) -> bool:
+    """Whether centres are removed again: some kernel other than a rule is not positive definite."""
+    families = training.columns.families
+    indefinite = any(not (f.is_positive_definite or f.is_coded) for f in families)
+    return indefinite and training.numbers is None
 
 
 def losses_of_margins(margins: FloatArray) -> FloatArray:

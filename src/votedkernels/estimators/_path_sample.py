@@ -30,6 +30,8 @@ from ._path_judgement import goodness_of
 
 #: How many rows to add, as a fraction of the number of centres so far.
 GROWTH = 0.5
+#: The share of the centres that stay when the others are removed.
+KEPT = 0.8
 #: In regression, at most this many rows and centres are compared to choose which to add.
 MOST_COMPARED = 2000
 #: Votes that are only compared are solved until a step changes P by less than this fraction.
@@ -163,8 +165,7 @@ class PathSample:
 
     def grow(self, setting: Setting) -> None:
         """Make centres of the rows that a setting's relaxed vote fits worst."""
-        rhos = [FIRST_RHO, setting.rho] if setting.rho < FIRST_RHO else [setting.rho]
-        votes = self.relax(setting.kernel, rhos)[-1]
+        votes = self.relax(setting.kernel, down_to(setting.rho))[-1]
         values = self.columns.take(votes.kernels, np.searchsorted(self.centers, votes.centers))
         n = int(np.ceil(GROWTH * len(self.chosen)))
         decisions = votes.decide(values)
@@ -178,6 +179,15 @@ class PathSample:
         _, first = np.unique(fresh, return_index=True)
         fresh = fresh[np.sort(first)]
         self.chosen = np.union1d(self.chosen, fresh[:n])
+
+    def thin(self, setting: Setting) -> None:
+        """Remove the centres that a setting's relaxed vote needs least."""
+        terms = self._terms(setting.kernel)
+        (votes,) = self._relax(terms, down_to(setting.rho))[-1:]
+        costs = terms.whitening.removal_costs(votes.weights)
+        n = len(terms.centers) - self.rules.shape[1]
+        order = np.argsort(-costs[:n], kind="stable")
+        self.chosen = np.sort(self.chosen[order[: int(np.ceil(KEPT * n))]])
 
     def _best_columns(self, setting: Setting, decision: FloatArray, n: int) -> IntArray:
         """Return the n centres whose columns best fit the remaining error in regression."""
@@ -230,25 +240,40 @@ class PathSample:
 
         Without ``tol``, the votes are solved roughly and not certified.
         """
-        chosen = self.chosen[:0] if kernel == RULES_ONLY else self.chosen
-        n_plain = len(chosen)
-        kernels = np.append(np.full(n_plain, kernel), self.rules[0])
-        centers = np.append(chosen, self.rules[1])
-        everywhere = self.centers[centers]
-        # Rules are not whitened by their values at centres, and need not have a centre.
-        at_centers = np.zeros((len(kernels), len(kernels)))
-        plain = slice(n_plain)
-        at_centers[plain, plain] = self.training.values_at_centers(
-            kernels[plain], everywhere[plain]
-        )
-        terms = ChosenColumns.gather(self.columns, self.w, kernels, centers, at_centers)
+        return self._relax(self._terms(kernel), rhos, tol)
+
+    def _relax(
+        self, terms: ChosenColumns, rhos: Sequence[float], tol: float | None = None
+    ) -> list[RelaxedVotes]:
         certify = tol is not None
         tol = ROUGHLY if tol is None else tol
         by_problem = [
             terms.relax(hinges, rhos, tol=tol, certify=certify)
             for hinges in self.training.relaxed_hinges(self.codes, self.w)
         ]
-        return [RelaxedVotes(kernels, everywhere, votes) for votes in zip(*by_problem, strict=True)]
+        centers = self.centers[terms.centers]
+        return [
+            RelaxedVotes(terms.kernels, centers, votes) for votes in zip(*by_problem, strict=True)
+        ]
+
+    def _terms(self, kernel: int) -> ChosenColumns:
+        """Return the chosen centres with one kernel, then the chosen rules."""
+        chosen = self.chosen[:0] if kernel == RULES_ONLY else self.chosen
+        n_plain = len(chosen)
+        kernels = np.append(np.full(n_plain, kernel), self.rules[0])
+        centers = np.append(chosen, self.rules[1])
+        # Rules are not whitened by their values at centres, and need not have a centre.
+        at_centers = np.zeros((len(kernels), len(kernels)))
+        plain = slice(n_plain)
+        at_centers[plain, plain] = self.training.values_at_centers(
+            kernels[plain], self.centers[chosen]
+        )
+        return ChosenColumns.gather(self.columns, self.w, kernels, centers, at_centers)
+
+
+def down_to(rho: float) -> list[float]:
+    """Return the values of rho to solve for: a larger one first, as a warm start."""
+    return [FIRST_RHO, rho] if rho < FIRST_RHO else [rho]
 
 
 def evenly(numbers: IntArray, most: int) -> IntArray:

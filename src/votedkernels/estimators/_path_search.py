@@ -9,9 +9,12 @@ each kernel and each rho, and its decisions on the held-out rows are judged by t
 or the pinball loss. The last term prefers fewer centres if all else is equal. The search ends after
 a few levels without an improvement, before it reaches the most expensive levels.
 
-The model is a committee: the mean of the votes of the best settings, from any level (with more than
-two classes, all from the best level). Levels share most of their centres, so averaging reduces the
-noise of the choice and adds few support vectors.
+If some kernels are not positive definite, the search then goes on with fewer centres: at each
+further level, the centres that a vote needs least are removed. Of two votes with equally many
+centres, one that was thinned has fewer errors than one that is still growing, because a row that
+fitted badly when it joined is often of little use later.
+
+The model is a committee, the mean of the votes of the best settings (`_path_committee`).
 """
 
 from __future__ import annotations
@@ -28,8 +31,8 @@ from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
-from ._path_judgement import losses_of, with_price_of_size
-from ._path_sample import RULES_ONLY, PathSample, RelaxedVotes, Setting
+from ._path_judgement import losses_of, may_thin, with_price_of_size
+from ._path_sample import RULES_ONLY, PathSample, Setting
 
 RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
 RHOS_OF_NUMBERS = tuple(10.0**-exponent for exponent in (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.5))
@@ -43,8 +46,6 @@ LEAST_LOSS = 0.03
 #: nearly all rows are often best.
 MOST_CENTERS = 0.5
 CENTERS_AT_ALL = 1500
-#: After a search on some of the rows, the l1 path of all rows ends at this number of centres.
-CENTERS_ON_PATH = 150
 #: How many of the best kernels are still fitted while rows join.
 KERNELS_WHILE_GROWING = 4
 #: With more than two classes, each class has its own problem, so fitting takes a long time. The
@@ -56,10 +57,12 @@ KERNELS_OF_MANY_CLASSES, KERNELS_WHILE_MANY_GROW = 3, 2
 FIRST_IN_A_HURRY = 4
 #: The search ends after this many levels without an improvement.
 PATIENCE = 3
+#: How many levels are thinned, and the number of centres below which none is.
+MOST_THINNED, FEWEST_TO_THIN = 12, 10
+#: In a search that thins votes, only the best kernel is fitted while there are more centres.
+MANY_TO_THIN = 400
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
-#: How much worse than the best a sparser level may be, in standard errors.
-SPARSE_ERRORS = 0.5
 
 
 @dataclass(frozen=True)
@@ -71,14 +74,6 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Member:
-    """A vote of the committee: the number of its level, and its place among the settings there."""
-
-    level: int
-    place: int
-
-
-@dataclass(frozen=True)
 class Level:
     """What the folds found at one level.
 
@@ -86,6 +81,7 @@ class Level:
     ----------
     penalty : the penalty on the l1 path; after its end, that of the last level on the path
     grown_by : the setting whose vote chose the rows that joined; None on the l1 path
+    thinned_by : the setting whose vote chose the centres that were removed; None if none were
     settings : all settings, best first
     criteria : their criteria, smaller is better
     losses : array of shape (n_settings, n_rows), the losses on the held-out rows
@@ -106,6 +102,7 @@ class Level:
     n_support: IntArray
     gap: float
     seconds: float
+    thinned_by: Setting | None = None
 
 
 class PathSearch:
@@ -195,6 +192,7 @@ class PathSearch:
         best, idle = np.inf, 0
         number = self._first_level(in_a_hurry=math.isfinite(budget.deadline))
         growing: Setting | None = None
+        last_kernels: list[int] = []
         are_rules = self.training.are_rules
         kernels = np.flatnonzero(~are_rules).tolist() + [RULES_ONLY] * bool(are_rules.any())
         whole, budget = budget, budget.share(2)  # give up on a slow first level
@@ -202,36 +200,82 @@ class PathSearch:
             started = time.perf_counter()
             penalty = self.top * 10.0 ** (-(number + 1) / LEVELS_PER_DECADE)
             try:
-                for fold, sample in enumerate(self.samples):
-                    if self.on_fold is not None:
-                        self.on_fold(fold)
+                for sample in self._one_by_one():
                     if growing is None:
                         sample.follow_path(penalty, budget, max_iter=self.max_iter)
                         last_penalty = penalty
                     else:
                         budget.check_time()
                         sample.grow(growing)
-                level = self._score(last_penalty, growing, kernels, budget, started)
+                level = self._score(last_penalty, kernels, budget, started)
             except OutOfTime:
                 if best == np.inf:
                     raise
                 return
+            level = replace(level, grown_by=growing)
             idle = 0 if level.criteria[0] < best else idle + 1
-            best = min(best, float(level.criteria[0]))
+            if idle == 0:
+                best, winner = float(level.criteria[0]), level.settings[0]
             self.least_levels = PATIENCE - idle
             yield level
             budget = whole
             number += 1
-            share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
             if self.many_classes:
                 kernels = best_kernels(level, KERNELS_OF_MANY_CLASSES)
+            if not (last_kernels and self._is_costly()):
+                last_kernels = best_kernels(level, self._n_kernels_at_last)
             if growing is not None or self._ends_path(number):
                 growing = level.settings[0]
-                n_kernels = KERNELS_WHILE_MANY_GROW if self.many_classes else KERNELS_WHILE_GROWING
-                kernels = best_kernels(level, n_kernels)
-                large = max(len(s.chosen) for s in self.samples) >= CENTERS_AT_ALL
-                if share > self._most_centers or large or not all(s.can_grow for s in self.samples):
-                    return
+                kernels = [growing.kernel] if self._is_costly() else last_kernels
+                if self._has_grown():
+                    break
+        if best < np.inf and may_thin(self.training):
+            kernels = sorted({*last_kernels, winner.kernel})
+            yield from self._thinned(level, winner, kernels, budget)
+
+    def _thinned(
+        self, level: Level, setting: Setting, kernels: list[int], budget: Budget
+    ) -> Iterator[Level]:
+        """Yield levels with fewer and fewer of the centres of the last level."""
+        self.least_levels = 0
+        for _ in range(MOST_THINNED):
+            started = time.perf_counter()
+            if min(len(sample.chosen) for sample in self.samples) < FEWEST_TO_THIN:
+                return
+            try:
+                for sample in self._one_by_one():
+                    budget.check_time()
+                    sample.thin(setting)
+                fitted = [setting.kernel] if self._is_costly() else kernels
+                found = self._score(level.penalty, fitted, budget, started)
+            except OutOfTime:
+                return
+            yield replace(found, grown_by=level.grown_by, thinned_by=setting)
+
+    def _one_by_one(self) -> Iterator[PathSample]:
+        """Yield the sample of each fold, after reporting its number."""
+        for fold, sample in enumerate(self.samples):
+            if self.on_fold is not None:
+                self.on_fold(fold)
+            yield sample
+
+    @property
+    def _n_kernels_at_last(self) -> int:
+        """How many of the best kernels are fitted while rows join or leave."""
+        return KERNELS_WHILE_MANY_GROW if self.many_classes else KERNELS_WHILE_GROWING
+
+    def _is_costly(self) -> bool:
+        """Whether there are so many centres that only one kernel is fitted."""
+        most = max(len(sample.chosen) for sample in self.samples)
+        return most > MANY_TO_THIN and may_thin(self.training)
+
+    def _has_grown(self) -> bool:
+        """Whether no more rows may join."""
+        share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
+        large = max(len(s.chosen) for s in self.samples) >= CENTERS_AT_ALL
+        return (
+            bool(share > self._most_centers) or large or not all(s.can_grow for s in self.samples)
+        )
 
     @property
     def rhos(self) -> tuple[float, ...]:
@@ -267,7 +311,6 @@ class PathSearch:
     def _score(
         self,
         penalty: float,
-        grown_by: Setting | None,
         kernels: list[int],
         budget: Budget,
         started: float,
@@ -285,7 +328,7 @@ class PathSearch:
         gaps = [s.gap / s.objective for p in self.samples for s in p.solutions if s.objective > 0]
         return Level(
             penalty,
-            grown_by,
+            None,
             tuple(settings[place] for place in order),
             criteria[order],
             losses[order].astype(np.float32),
@@ -329,67 +372,3 @@ def best_kernels(level: Level, n: int) -> list[int]:
     """Return the n kernels whose settings do best at a level."""
     order = dict.fromkeys(setting.kernel for setting in level.settings)
     return sorted(list(order)[:n])
-
-
-def refit(
-    training: Training,
-    levels: list[Level],
-    committee: Sequence[Member],
-    *,
-    tol: float,
-    budget: Budget,
-    factor: float = 1.0,
-) -> tuple[PathSample, list[RelaxedVotes]]:
-    """Go down a path with all rows; return the sample at its end and the votes of a committee.
-
-    Penalties are multiplied by ``factor``, which corrects for a search on fewer rows. After such a
-    search, the l1 path begins where the first member needs it and ends at `CENTERS_ON_PATH`; from
-    there on, rows join instead: with many rows, small penalties would take too long.
-    """
-    sample = PathSample(training, training.w, TOL)
-    needed = [member.level for member in committee]
-    last, start, end = max(needed), 0, path_end(levels)
-    if factor < 1:
-        end = path_end(levels, CENTERS_ON_PATH)
-        start = min(*needed, end)
-    votes: dict[Member, RelaxedVotes] = {}
-    for number in range(start, last + 1):
-        level = levels[number]
-        if number <= end:
-            ends = number in (end, last)
-            sample.follow_path(factor * level.penalty, budget, tol if ends else None)
-        else:
-            budget.check_time()
-            sample.grow(level.grown_by or levels[number - 1].settings[0])
-        for member in (m for m in committee if m.level == number):
-            setting = level.settings[member.place]
-            rhos = [rho for rho in rhos_of(training) if rho >= setting.rho]
-            votes[member] = sample.relax(setting.kernel, rhos, tol)[-1]
-    return sample, [votes[member] for member in committee]
-
-
-def path_end(levels: Sequence[Level], most_centers: float = math.inf) -> int:
-    """Return the last level of the l1 path with at most this many centres, or the first."""
-    on_path = [n for n, level in enumerate(levels) if level.grown_by is None]
-    few = [n for n in on_path if levels[n].n_support.mean() <= most_centers]
-    return max(few, default=0)
-
-
-def choose_committee(levels: list[Level], prefer: str, n_members: int) -> list[Member]:
-    """Return the best settings of all levels, best first.
-
-    With more than two classes, all come from the best level: the classes together have many
-    centres, and other levels would add more. If ``prefer`` is "sparse", there is only one: the best
-    setting of the sparsest level that is nearly as good as the best.
-    """
-    criteria = np.array([level.criteria[0] for level in levels])
-    best = int(criteria.argmin())
-    if prefer == "best":
-        many_classes = levels[best].decisions.shape[-1] > 1
-        chosen = [best] if many_classes else range(len(levels))
-        every = [(c, n, p) for n in chosen for p, c in enumerate(levels[n].criteria)]
-        return [Member(level, place) for _, level, place in sorted(every)[:n_members]]
-    top = levels[best].losses[0]
-    allowed = top.mean() + SPARSE_ERRORS * top.std() / np.sqrt(len(top))
-    near = [n for n, level in enumerate(levels) if level.losses[0].mean() <= allowed]
-    return [Member(min(near, key=lambda n: (float(levels[n].n_support.mean()), n)), 0)]

@@ -75,7 +75,8 @@ class VotedKernelClassifierCV(
         half a standard error of the best (with a grid, within one standard error).
     committee : int, default=5
         How many of the best votes are averaged. They have most of their support vectors in common.
-        Not used with a grid or with ``prefer="sparse"``.
+        If some kernels are not positive definite, there is at most one vote per kernel. Not used
+        with a grid or with ``prefer="sparse"``.
     refit : bool, default=True
         Whether to fit the chosen model on all rows. If False, the search cannot predict.
     complexity : as for `VotedKernelClassifier`, default="auto"

@@ -114,6 +114,21 @@ class Whitening:
             out[mine] = part / factor if factor.ndim == 1 else linalg.solve_triangular(factor, part)
         return out
 
+    def removal_costs(self, weights: FloatArray) -> FloatArray:
+        """Return the least ``|z' - z|^2`` for which each term has no weight, summed over votes.
+
+        ``weights`` has shape (n_terms, n_votes).
+        """
+        out = np.empty(len(weights))
+        for mine, factor in self.blocks:
+            if factor.ndim == 1:
+                squares = factor**-2.0
+            else:
+                inverse = linalg.solve_triangular(factor, np.eye(len(mine)))
+                squares = (inverse**2).sum(axis=1)
+            out[mine] = (weights[mine] ** 2).sum(axis=1) / squares
+        return out
+
 
 def triangular_root(values: FloatArray) -> FloatArray:
     """Return an upper triangular U with U^T U = K + ridge, for the smallest ridge that works."""

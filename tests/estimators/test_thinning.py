@@ -1,0 +1,126 @@
+"""Searches over kernels that are not positive definite: votes are thinned after they have grown."""
+
+import numpy as np
+import pytest
+
+from votedkernels import (
+    Similarity,
+    VotedKernelClassifier,
+    VotedKernelClassifierCV,
+    VotedKernelRegressorCV,
+)
+from votedkernels._system.budget import Budget
+from votedkernels.datasets import make_waveform
+from votedkernels.estimators._path_committee import Member, choose_committee
+from votedkernels.estimators._path_sample import KEPT, PathSample, Setting
+from votedkernels.estimators._path_search import FEWEST_TO_THIN, MOST_THINNED, Level
+from votedkernels.estimators._path_strategy import with_defaults
+from votedkernels.exceptions import OutOfTime
+from votedkernels.preparation.training import Training
+
+
+def near(A, B):
+    """A similarity that is neither definite nor symmetric."""
+    distances = np.abs(A[:, None] - 1.1 * B[None]).mean(axis=2)
+    return np.exp(-((distances / 0.5) ** 3))
+
+
+def far(A, B):
+    return np.exp(-np.abs(A[:, None] - B[None]).max(axis=2) / 3)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_waveform(260, random_state=0)
+    X = X[:, 3:18] / X.std()
+    return X[:160], y[:160], X[160:], y[160:]
+
+
+def kernels():
+    return [Similarity(near, bound=1.0), Similarity(far, bound=1.0)]
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    X, y, _, _ = data
+    return VotedKernelClassifierCV(kernels(), cv=3).fit(X, y)
+
+
+def levels_of(model):
+    results = model.cv_results_
+    return dict(zip(results["param_level"], results["mean_n_support"], strict=True))
+
+
+def test_a_search_thins_the_votes_that_have_grown(model, data):
+    sizes = list(levels_of(model).values())
+    largest = int(np.argmax(sizes))
+    thinned = sizes[largest:]
+    assert 2 < len(thinned) <= MOST_THINNED + 1
+    assert (np.diff(thinned) < 0).all()
+    assert min(thinned) >= KEPT * FEWEST_TO_THIN
+    _, _, X_new, y_new = data
+    assert model.score(X_new, y_new) > 0.7
+
+
+def test_all_members_are_from_one_level_with_a_kernel_each(model):
+    assert len({member.level for member in model.members_}) == 1
+    names = [member.kernel for member in model.members_]
+    assert len(set(names)) == len(names)
+    assert (
+        max(member.relaxed_dual_gap / member.relaxed_objective for member in model.members_) < 1e-5
+    )
+    assert model.dual_gap_ <= 1e-2 * model.objective_
+
+
+def test_definite_kernels_and_numbers_are_not_thinned(data, monkeypatch):
+    X, y, _, _ = data
+    X, y = X[:80], y[:80]
+
+    def refuse(self, setting):
+        pytest.fail("a vote was thinned")
+
+    monkeypatch.setattr(PathSample, "thin", refuse)
+    family = Similarity(far, positive_definite=True, bound=1.0)
+    VotedKernelClassifierCV(family, cv=2).fit(X, y)
+    VotedKernelRegressorCV(Similarity(near, bound=1.0), cv=2).fit(X, X[:, 0])
+
+
+def test_thinning_removes_the_centres_that_a_vote_needs_least(data):
+    X, y, _, _ = data
+    training = Training.prepare(
+        with_defaults(VotedKernelClassifier(kernels())), X, y, budget=Budget()
+    )
+    sample = PathSample(training, training.w, 1e-2)
+    sample.chosen = np.arange(40)
+    (votes,) = sample.relax(1, [1e-2])
+    sizes = np.sqrt(training.w @ sample.columns.take(votes.kernels, np.arange(40)) ** 2)
+    needs = np.abs(votes.weights[:, 0]) * sizes
+    sample.thin(Setting(1, 1e-2))
+    assert len(sample.chosen) == int(np.ceil(KEPT * 40))
+    removed = np.setdiff1d(np.arange(40), sample.chosen)
+    assert needs[removed].max() <= needs[sample.chosen].min() * (1 + 1e-6)
+
+
+def test_the_vote_of_a_kernel_that_is_clearly_worse_is_left_out():
+    rows = np.zeros((4, 100), np.float32)
+    rows[1, ::2] += 0.2  # the same kernel as the best
+    rows[2, ::2], rows[2, 1::2] = 1.1, -1.0  # worse, but perhaps by chance
+    rows[3] = 0.3 + 0.01 * np.arange(100) / 100
+    settings = tuple(Setting(kernel, 1.0) for kernel in (0, 0, 1, 2))
+    level = Level(
+        1.0, None, settings, rows.mean(axis=1), rows, rows[..., None],
+        np.zeros((4, 5)), np.array([9]), 0.0, 0.0, thinned_by=settings[0],
+    )  # fmt: skip
+    assert choose_committee([level], "best", 5) == [Member(0, 0), Member(0, 2)]
+    assert choose_committee([level], "best", 1) == [Member(0, 0)]
+
+
+def test_a_search_without_time_for_thinning_returns_what_it_found(data, monkeypatch):
+    X, y, _, _ = data
+
+    def too_late(self, setting):
+        raise OutOfTime
+
+    monkeypatch.setattr(PathSample, "thin", too_late)
+    model = VotedKernelClassifierCV(kernels(), cv=2).fit(X[:80], y[:80])
+    assert len(model.support_) > 0
