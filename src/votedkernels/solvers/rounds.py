@@ -202,7 +202,7 @@ class Rounds:
         return decision
 
 
-#: A problem is first solved roughly on a quarter of its rows, recursively.
+#: A problem is first solved roughly on a quarter of its rows (numbers: half), recursively.
 SUBSAMPLE_RATIO, SUBSAMPLE_RATIO_OF_NUMBERS = 4, 2
 
 
