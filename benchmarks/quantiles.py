@@ -26,9 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from _common import RESULTS, format_table, report_progress
-from regression import ASIDE, DESIGN, folds, load, read, split
+from regression import ASIDE, DESIGN, folds, load, read, records_of, split
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import QuantileRegressor
 from sklearn.metrics import make_scorer, mean_pinball_loss
@@ -148,13 +147,13 @@ def run(options: argparse.Namespace) -> None:
 
 def report(options: argparse.Namespace) -> str:
     """Return the tables of pinball losses, crossings and coverage."""
-    table = pd.DataFrame([r for r in read(options.records) if r["rows"] == options.rows])
+    table = records_of(options)
     ours = table[table.model == "search"].set_index("data")
     rows = []
     for title, names in (("design", DESIGN), ("aside", ASIDE), ("all", DESIGN + ASIDE)):
         for label in ("trees", "linear", "joint"):
             theirs = table[(table.model == label) & table.data.isin(names)].set_index("data")
-            both = ours.join(theirs, rsuffix="_other", how="inner")
+            both = ours.merge(theirs, left_index=True, right_index=True, suffixes=("", "_other"))
             if both.empty:
                 continue
             ratios = np.log(np.array([*both.pinball]) / np.array([*both.pinball_other]))

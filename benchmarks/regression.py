@@ -151,16 +151,26 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [line for line in lines if "model" in line]
 
 
+def records_of(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the records with the number of training rows asked for; exit if there are none."""
+    records = read(options.records)
+    chosen = [record for record in records if record["rows"] == options.rows]
+    if not chosen:
+        known = ", ".join(map(str, sorted({record["rows"] for record in records}))) or "none"
+        raise SystemExit(f"no records with --rows {options.rows}; there are records with {known}")
+    return pd.DataFrame(chosen)
+
+
 def report(options: argparse.Namespace) -> str:
     """Return a table of geometric means of ratios to the baseline."""
-    table = pd.DataFrame([r for r in read(options.records) if r["rows"] == options.rows])
+    table = records_of(options)
     keys = ["data", "partition"]
     base = table[table.model == BASELINE].set_index(keys)
     rows = []
     for title, names in (("design", DESIGN), ("aside", ASIDE), ("all", DESIGN + ASIDE)):
         for label in MODELS:
             mine = table[(table.model == label) & table.data.isin(names)].set_index(keys)
-            mine = mine.join(base, rsuffix="_base", how="inner")
+            mine = mine.merge(base, left_index=True, right_index=True, suffixes=("", "_base"))
             if mine.empty:
                 continue
             ratios = {

@@ -19,8 +19,8 @@ X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# Three quantiles are fitted together, so they cannot cross. ``conformal=True`` fits five more
-# times, each without a fifth of the rows.
+# Three quantiles are fitted together, so they cannot cross. ``conformal=True`` fits 20 more
+# times, each without a twentieth of the rows.
 
 kernels = [Polynomial((1,)), Gaussian((0.1, 1.0))]
 settings = {"loss": "quantile", "quantiles": (0.1, 0.5, 0.9), "complexity_penalty": 0.003}

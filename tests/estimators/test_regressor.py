@@ -35,8 +35,8 @@ def test_objective_in_the_unit_of_the_target_is_that_of_a_full_lp(waves, loss):
     X, y = waves
     family = Gaussian((0.3, 3.0), unit=1.0)
     model = VotedKernelRegressor(
-        family, loss=loss, epsilon=2.0, quantile=0.8, complexity=[1.0, 2.0],
-        complexity_penalty=0.01, l1_penalty=0.0,
+        family, loss=loss, epsilon=2.0, quantile=0.8 if loss == "quantile" else 0.5,
+        complexity=[1.0, 2.0], complexity_penalty=0.01, l1_penalty=0.0,
     ).fit(X, y)  # fmt: skip
     by_hand = {
         "epsilon-insensitive": EpsilonInsensitive(2.0),
@@ -75,6 +75,15 @@ def test_a_constant_target_is_predicted(estimator):
     np.testing.assert_allclose(model.predict(X), 3.5)
     assert model.objective_ == 0.0
     assert model.stop_reason_ == "optimal"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_target_that_is_constant_in_a_fold_is_no_obstacle(loss):
+    X = np.random.default_rng(1).standard_normal((30, 2))
+    y = np.where(np.arange(30) == 7, 9.0, 2.5)
+    model = VotedKernelRegressorCV(Gaussian(1.0), loss=loss, cv=3).fit(X, y)
+    np.testing.assert_allclose(np.delete(model.predict(X), 7), 2.5, atol=0.5)
 
 
 def test_without_terms_predictions_are_weighted_medians_and_quantiles():
@@ -144,6 +153,7 @@ def test_explanations_and_summaries(waves):
         ({"epsilon": -0.1}, "epsilon must be a finite number >= 0"),
         ({"quantile": 1.0}, "quantile must be above 0 and below 1"),
         ({"quantile": np.nan}, "quantile must be above 0 and below 1"),
+        ({"quantile": 0.9}, "quantile=0.9 needs loss='quantile'"),
     ],
 )
 def test_wrong_parameters_are_named(waves, parameters, message):
@@ -156,8 +166,14 @@ def test_wrong_parameters_are_named(waves, parameters, message):
 def test_wrong_targets_are_named(waves):
     X, y = waves
     for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="y contains"):
+        with pytest.raises(ValueError, match=r"y contains .* row 3; leave"):
             VotedKernelRegressor().fit(X, np.where(np.arange(len(y)) == 3, bad, y))
+        with pytest.raises(ValueError, match=r"y contains .* row 4 and 75 other rows"):
+            VotedKernelRegressor().fit(X, np.where(np.arange(len(y)) > 3, bad, y))
+    with pytest.raises(ValueError, match="use VotedKernelClassifier for classes"):
+        VotedKernelRegressor().fit(X, np.where(y > 100, "high", "low"))
+    with pytest.raises(ValueError, match="dates or durations"):
+        VotedKernelRegressor().fit(X, np.arange(len(y)).astype("datetime64[D]"))
     with pytest.raises(ValueError, match="too large for double precision"):
         VotedKernelRegressor().fit(X, np.where(y > 100, 1.7e308, -1.7e308))
     with pytest.raises(ValueError, match="weight"):
@@ -248,4 +264,10 @@ def test_without_the_median_predict_says_so(waves):
     model.set_params(complexity_penalty=0.1).fit(X, y)
     with pytest.raises(ValueError, match="predict returns the median"):
         model.predict(X)
+    for alpha in (0, 1, np.nan, None):
+        with pytest.raises(ValueError, match="alpha must be above 0"):
+            model.predict_interval(X, alpha=alpha)
     assert not hasattr(VotedKernelRegressor(), "predict_quantiles")
+    with pytest.raises(AttributeError, match="no attribute") as error:
+        VotedKernelRegressor().predict_interval  # noqa: B018
+    assert "quantiles=(0.1, 0.5, 0.9)" in str(error.value.__cause__)

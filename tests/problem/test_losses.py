@@ -85,6 +85,10 @@ def test_optimum_and_certificate_agree_with_a_full_lp(seed):
     for name in CONVERGENT_SOLVERS:
         solution = SOLVERS[name].solve(problem, tol=1e-8)
         allowed = 1e-8 + 1e-7 * abs(expected)
+        if name == "coordinate-descent" and solution.stop_reason == "precision":
+            allowed = 1e-6  # and it says so
+        else:
+            assert solution.stop_reason == "optimal"
         assert solution.objective == pytest.approx(expected, abs=allowed)
         objective, bound = problem.certify(solution.terms, solution.dual)
         assert objective == pytest.approx(solution.objective, abs=allowed)

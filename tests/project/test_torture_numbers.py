@@ -11,6 +11,7 @@ from support.paths import ROOT
 #: Trials and the share of their cases that takes a few seconds.
 SHARES = {
     "random_problems": 0.002,
+    "random_regressions": 0.004,
     "bounds": 0.003,
     "exact_arithmetic": 0.01,
     "failing_highs": 0.05,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,12 @@ from ._voting import NumberVoteMixin
 
 
 def has_several(self: QuantilesMixin) -> bool:
-    """Whether several quantiles are fitted together."""
-    return self.quantiles is not None
+    """Return True if several quantiles are fitted together; otherwise, say how to do that."""
+    if self.quantiles is None:
+        raise AttributeError(
+            "several quantiles are needed; fit with loss='quantile', quantiles=(0.1, 0.5, 0.9)."
+        )
+    return True
 
 
 class QuantilesMixin(NumberVoteMixin):
@@ -87,6 +92,8 @@ class QuantilesMixin(NumberVoteMixin):
         -------
         array of shape (n_samples, 2)
         """
+        if not (isinstance(alpha, Real) and 0 < alpha < 1):
+            raise ValueError(f"alpha must be above 0 and below 1, got {alpha!r}.")
         ends = [
             self._place_of(level, f"alpha={alpha!r} needs it")
             for level in (alpha / 2, 1 - alpha / 2)

@@ -61,8 +61,9 @@ class VotedKernelRegressor(
         what is added to reach the next one.
     conformal : bool, default=False
         With ``quantiles``, move each quantile except the median by a constant that is learned from
-        five more fits, each without a fifth of the rows, so that the stated share of new targets is
-        below it. Quantiles still never cross. See the user guide for what is guaranteed.
+        20 more fits, each without a twentieth of the rows, so that the stated share of new targets
+        is below it. With more than 1,000 rows, there are five more fits, without a fifth. Quantiles
+        still never cross. See the user guide for what is guaranteed.
     complexity_penalty, l1_penalty, l2_penalty, l2_norm : as for `VotedKernelClassifier`
     relaxation : float or "auto", default=None
         If set, the weights of the terms that the l1 vote chose are fitted again, with this penalty

@@ -21,6 +21,7 @@ from ..problem.losses import EpsilonInsensitive, Loss, Pinball, best_constant
 from .parameters import LossParameters, QuantileParameters
 
 LOSSES = ("epsilon-insensitive", "absolute", "quantile")
+MEDIAN = 0.5
 #: ``epsilon="auto"``, in units of the scale.
 AUTO_EPSILON = 0.1
 
@@ -105,6 +106,10 @@ def check_loss(estimator: LossParameters) -> None:
     if not is_auto and not (_is_number(epsilon) and 0 <= epsilon < np.inf):
         raise ValueError(f"epsilon must be a finite number >= 0 or 'auto', got {epsilon!r}.")
     check_quantiles([estimator.quantile], "quantile")
+    if estimator.loss != "quantile" and estimator.quantile != MEDIAN:
+        raise ValueError(
+            f"quantile={estimator.quantile!r} needs loss='quantile', got loss={estimator.loss!r}."
+        )
 
 
 def check_several_quantiles(estimator: QuantileParameters) -> None:

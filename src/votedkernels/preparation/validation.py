@@ -329,9 +329,25 @@ def validate_numbers(X: object, y: Any) -> tuple[FloatArray, IntArray]:
         )
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    with np.errstate(invalid="ignore"):  # as for the rows
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    values, codes = np.unique(y, return_inverse=True)
+    if y.dtype.kind in "mM":
+        raise ValueError("y contains dates or durations; convert them to numbers of some unit.")
+    try:
+        numbers = np.asarray(y, dtype=np.float64) if y.dtype.kind in "OUST" else y
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y contains something that is not a number ({error}); use VotedKernelClassifier for "
+            "classes, or convert y to numbers."
+        ) from None
+    try:
+        with np.errstate(invalid="ignore"):  # as for the rows
+            numbers = check_array(numbers, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        bad = np.flatnonzero(~np.isfinite(numbers))
+        if len(bad) == 0:
+            raise
+        others = f" and {len(bad) - 1} other rows" if len(bad) > 1 else ""
+        raise ValueError(f"{error} See row {bad[0]}{others}; leave them out.") from None
+    values, codes = np.unique(numbers, return_inverse=True)
     return values, codes
 
 
