@@ -12,6 +12,7 @@
 #   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
 #   make mutants change the code in 500 places and see whether the tests notice (an hour; resumes)
 #   make docs    build the documentation into docs/_build/html
+#   make check-site   look at all pages of the documentation in Chromium: widths, contrast, headings
 #   make clean   remove everything that the other targets made
 
 PYTHON ?= python3
@@ -28,7 +29,7 @@ OLDEST := tests/oldest-constraints.txt
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-oldest test-recipes test-arithmetics lint bench reproduce torture mutants coverage docs clean
+.PHONY: help demo test test-oldest test-recipes test-arithmetics lint bench reproduce torture mutants coverage docs check-site clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -119,6 +120,9 @@ mutants: $(VENV)/.installed-test $(VENV)/.installed-coverage
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+check-site: docs
+	$(BIN)/python tests/support/site_check.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST_VENV) $(RECIPES_VENV) build dist docs/_build docs/gallery docs/generated demo.png
