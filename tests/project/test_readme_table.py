@@ -1,4 +1,4 @@
-"""The numbers of the README come from the committed records of `benchmarks/selection.py`."""
+"""Tables about the default search come from the committed records of `benchmarks/selection.py`."""
 
 import json
 import re
@@ -69,12 +69,47 @@ def test_the_table_is_that_of_the_records(title, page):
     assert row[4] is None if kept < 0 else int(row[4]) == pytest.approx(kept, abs=0.51)
 
 
+def ratios(method, field):
+    """Return each data set's mean of a field, divided by that of SVC on the same folds."""
+    return [
+        mean(of[place][field] for place in of)
+        / mean(folds("svc")[data][place][field] for place in of)
+        for data, of in folds(method).items()
+    ]
+
+
 def test_the_search_takes_about_as_long_as_that_of_svc():
-    ratios = []
-    for data, of in folds("ours").items():
-        svc = mean(folds("svc")[data][place]["fit_seconds"] for place in of)
-        ratios.append(mean(record["fit_seconds"] for record in of.values()) / svc)
-    assert 0.8 < median(ratios) < 1.25
+    assert 0.8 < median(ratios("ours", "fit_seconds")) < 1.25
+
+
+WHEN_TO_USE = {
+    "`VotedKernelClassifierCV()`": "ours",
+    "`VotedKernelClassifierCV(committee=1)`": "ours, committee=1",
+    '`VotedKernelClassifierCV(prefer="sparse")`': "ours, sparse",
+    "`VotedKernelClassifier()`, untuned": "ours, untuned",
+    "`SVC()`, untuned": "svc, untuned",
+}
+
+
+@pytest.mark.parametrize("title", WHEN_TO_USE)
+def test_the_table_of_when_to_use_it_is_that_of_the_records(title):
+    text = (ROOT / "docs" / "when-to-use.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| {re.escape(title)} \|(.*)\|$", text, re.MULTILINE)
+    error, difference, kept, ratio, time, longest = (cell.strip() for cell in row[1].split("|"))
+    method = WHEN_TO_USE[title]
+    assert float(error.split()[0]) == pytest.approx(
+        100 * mean(by_data_set(method, "error")), abs=0.006
+    )
+    found = differences(method)
+    assert [float(part) for part in difference.split(" ± ")] == pytest.approx(
+        [mean(found), stdev(found) / len(found) ** 0.5], abs=0.006
+    )
+    assert int(kept) == pytest.approx(median(by_data_set(method, "support")), abs=0.51)
+    assert float(ratio) == pytest.approx(median(ratios(method, "support")), abs=0.006)
+    if time:
+        seconds = ratios(method, "fit_seconds")
+        assert float(time) == pytest.approx(median(seconds), abs=0.006)
+        assert float(longest) == pytest.approx(max(seconds), abs=0.006)
 
 
 def test_the_badges_are_true():
