@@ -128,6 +128,36 @@ def test_kinds_of_columns_and_gaps_are_shown_and_can_be_overruled(call, tmp_path
     )
 
 
+def test_dates_become_days(call, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.safetensors"
+    days = np.datetime64("2024-02-20") + np.arange(20)
+    lines = [f"{day},{'yes' if n > 9 else 'no'}" for n, day in enumerate(days)]
+    path.write_text("\n".join(["since,sick", *lines, ",no"]), encoding="utf-8")
+    args = ("--target", "sick", "--model", model, "--l1-penalty", "0.01", "--no-held-out")
+    code, _, err = call("fit", path, *args)
+    assert code == 0, err
+    assert "1 date column (since)" in err
+    assert "1 in since" in err
+    late, early = "2024-03-09T12:30:00Z", "2024-02-20 08:00"
+    path.write_text(f"since\n{late}\n{early}\n", encoding="utf-8")
+    code, out, _ = call("predict", model, path)
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["yes", "no"]
+    path.write_text("since\n2024-02-31\n", encoding="utf-8")  # no such day
+    code, _, err = call("predict", model, path)
+    assert code == 2
+    assert "'2024-02-31' in column since" in err
+
+
+def test_all_columns_of_free_text_are_named_at_once(call, tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [f"{line},C{n},some text {n}" for n, line in enumerate(rows(60))]
+    path.write_text("\n".join(["age,weight,sick,customer,free text", *lines]), encoding="utf-8")
+    err = refusal(call("fit", path, "--target", "sick", "--model", tmp_path / "m"))
+    assert "customer (60 different values), free text (60 different values)" in err
+    assert "--drop customer --drop 'free text'" in err
+
+
 def _with_text(folder):
     path = folder / "text.csv"
     lines = [f"{line},{'ab'[n % 2]}" for n, line in enumerate(rows(20))]

@@ -156,7 +156,7 @@ def test_rules_are_named_and_have_no_support_vector():
     np.testing.assert_allclose(explanation.decisions, model.decision_function(X[:3]), atol=1e-12)
     assert "glucose > 0." in str(explanation)
     assert explanation.by_example().shape == (3, 1, 0)
-    assert "threshold(x0)" in str(model.summary())
+    assert "threshold(glucose)" in str(model.summary())
 
 
 def test_mixed_families_share_one_certificate_and_predict_as_their_terms_say():

@@ -53,6 +53,25 @@ def model(frame, labels):
     return VotedKernelClassifier(kernels="table").fit(frame, labels)
 
 
+@pytest.mark.parametrize("kind", [VotedKernelClassifier, VotedKernelClassifierCV])
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas])
+def test_default_kernels_name_the_columns_that_need_the_kernels_for_tables(
+    kind, convert, frame, labels
+):
+    X = convert(frame[["visits", "colour", "age"]])
+    with pytest.raises(ValueError, match=r"missing values: 'colour', 'age'; use kernels='table'"):
+        kind().fit(X, labels)
+
+
+def test_default_kernels_suggest_nothing_where_it_would_not_help(frame, labels):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples") as found:
+        VotedKernelClassifier().fit(frame[["visits"]], labels[:50])
+    assert "kernels='table'" not in str(found.value)
+    with pytest.raises(ValueError, match="NaN") as found:
+        VotedKernelClassifier().fit(frame[["age"]].to_numpy(), labels)
+    assert "kernels='table'" not in str(found.value)
+
+
 def test_kinds_of_columns(frame):
     coding = TableCoding.of(frame)
     assert coding.categories == (None, None, ("blue", "green", "red"), (36, 38, 40), None, None)

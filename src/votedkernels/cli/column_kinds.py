@@ -1,11 +1,14 @@
 """Tables that are not all numbers: which columns are numeric or categories, and what gaps are.
 
-A column is numeric if all its fields are numbers, apart from gaps. If fewer than half of them are
-meant as numbers, they are the names of categories, unless there are too many different ones. In
-between, some fields are probably wrong, and an error names the first that is not a number. Users
-can override this.
+A column is numeric if all its fields are numbers, apart from gaps, and holds dates if all are
+written as in 2024-05-31, with or without a time. If fewer than half of the fields are meant as
+numbers, they are the names of categories, unless there are too many different ones. In between,
+some fields are probably wrong, and an error names the first that is not a number. Users can
+override this.
 """
 
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +22,10 @@ from votedkernels.preparation.tables import MANY_TEXTS, SHARE_OF_ROWS
 
 GAPS = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"))
 """What stands for a missing value in a CSV file."""
+DATE = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
+"""A date, perhaps with a time, as in ISO 8601."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +42,20 @@ def read_frame(
     """Return columns as a data frame: numeric ones as numbers, all others as pandas categories."""
     import pandas as pd
 
-    columns = {}
+    columns, texts = {}, {}
     for place, name in enumerate(names):
         if hasattr(pieces[0].others[place], "to_pandas"):
             parts = [piece.others[place].to_pandas() for piece in pieces]
             columns[name] = _typed_column(table, pd.concat(parts, ignore_index=True), name, kinds)
+            if is_text(columns[name]):
+                texts[name] = columns[name]
             continue
         lines = [line for piece in pieces for line in piece.places]
         fields = [field.strip() for piece in pieces for field in piece.others[place]]
         columns[name] = _text_column(table, fields, lines, name, kinds)
+        if isinstance(columns[name].dtype, pd.CategoricalDtype):
+            texts[name] = columns[name]
+    check_few(table, {name: texts[name] for name in texts if name not in kinds.categorical})
     return pd.DataFrame(columns)
 
 
@@ -59,15 +71,28 @@ def _text_column(
         numbers = np.full(len(fields), np.nan)
         numbers[known] = [float(fields[place]) for place in known]
         return pd.Series(numbers)
+    if name not in kinds.categorical and (dates := _dates(fields, known)) is not None:
+        return dates
     meant = sum(is_meant_as_number(fields[place]) for place in known)
     mixed = name not in kinds.categorical and 2 * meant >= len(known)
     if name in kinds.numeric or mixed:
         message = not_a_number(fields[wrong[0]], name, table.way_out)
         raise DataFileError(f"{table.name}, {table.unit} {lines[wrong[0]]}: {message}")
-    values = [None if field in GAPS else field for field in fields]
-    if name not in kinds.categorical:
-        check_few(table, name, values)
-    return pd.Series(pd.Categorical(values))
+    return pd.Series(pd.Categorical([None if field in GAPS else field for field in fields]))
+
+
+def _dates(fields: list[str], known: list[int]) -> Any:
+    """Return a column of dates in UTC; None if a field that is not a gap is no date."""
+    import pandas as pd
+
+    if not all(DATE.fullmatch(fields[place]) for place in known):
+        return None
+    written = pd.Series([None] * len(fields), dtype=object)
+    written.iloc[known] = [fields[place] for place in known]
+    try:
+        return pd.to_datetime(written, utc=True, format="ISO8601")
+    except ValueError:  # a date such as 2024-02-31
+        return None
 
 
 def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any:
@@ -76,10 +101,7 @@ def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any
 
     if name in kinds.categorical:
         return column.astype("category")
-    is_text = pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)
     if name not in kinds.numeric:
-        if is_text:
-            check_few(table, name, column.dropna().tolist(), n_rows=len(column))
         return column
     try:
         return pd.to_numeric(column)
@@ -98,17 +120,34 @@ def is_meant_as_number(field: str) -> bool:
     return True
 
 
-def check_few(table: Table, name: str, values: Sequence[Any], n_rows: int | None = None) -> None:
-    """Raise if a text column has too many different values to be categorical."""
-    n_rows = len(values) if n_rows is None else n_rows
-    n_values = len(set(values) - {None})
-    if n_values <= max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):
+def check_few(table: Table, texts: dict[str, Any]) -> None:
+    """Raise if columns of text have too many different values to be categorical, naming all."""
+    n_rows = len(next(iter(texts.values()), ()))
+    most = max(MANY_TEXTS, SHARE_OF_ROWS * n_rows)
+    wide = {name: n for name, text in texts.items() if (n := text.nunique()) > most}
+    if not wide:
         return
-    looks = "looks like an ID or free text" if n_values > n_rows / 2 else "holds text"
+    name, n = next(iter(wide.items()))
+    if len(wide) == 1:
+        looks = "looks like an ID or free text" if n > n_rows / 2 else "holds text"
+        raise DataFileError(
+            f"{table.name}: column {name} {looks}, with {n} different values in {n_rows} rows; "
+            f"leave it out with --drop {name}, or use --categorical {name} if they are categories."
+        )
+    named = [f"{name} ({n} different values)" for name, n in wide.items()]
+    out = " ".join(f"--drop {shlex.quote(name)}" for name in wide)
     raise DataFileError(
-        f"{table.name}: column {name} {looks}, with {n_values} different values in {n_rows} rows; "
-        f"leave it out with --drop {name}, or use --categorical {name} if they are categories."
+        f"{table.name}: {len(wide)} columns look like IDs or free text in {n_rows} rows: "
+        f"{', '.join(named)}; leave them out with {out}, or use --categorical COLUMN for those "
+        "that are categories."
     )
+
+
+def is_text(column: Any) -> bool:
+    """Whether a column of a Parquet file holds text, or values of several kinds."""
+    import pandas as pd
+
+    return bool(pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column))
 
 
 def are_numbers(frame: Any) -> bool:

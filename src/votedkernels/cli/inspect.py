@@ -12,7 +12,7 @@ from rich.table import Table
 from votedkernels import ModelFileError, load_model, read_summary
 from votedkernels.cli.console import output, printable, table_of_facts
 from votedkernels.cli.models import classifier_of
-from votedkernels.estimators.summary import ModelSummary
+from votedkernels.estimators.summary import ModelSummary, with_feature
 
 SAID_BY_SUMMARY = (
     "rows",
@@ -41,7 +41,7 @@ def inspect(model: Path, as_json: bool) -> None:
         return
     learned = summary_of(model)
     output().print(describe(summary, {} if learned is None else learned.facts))
-    output().print(describe_kernels(summary["kernels"]))
+    output().print(describe_kernels(summary["kernels"], summary["feature_names"] or []))
 
 
 def summary_of(path: Path) -> ModelSummary | None:
@@ -78,7 +78,7 @@ def describe(summary: dict[str, Any], learned: Mapping[str, str]) -> Table:
     return table_of_facts(facts)
 
 
-def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
+def describe_kernels(kernels: list[dict[str, Any]], features: list[str]) -> Table:
     """Return a table of the kernels, sorted by their share of the vote."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("kernel", overflow="fold")
@@ -88,7 +88,7 @@ def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
     for kernel in sorted(kernels, key=lambda kernel: -(kernel["mass"] or 0.0)):
         share = f"{(kernel['mass'] or 0.0) / total:.1%}" if total else "-"
         table.add_row(
-            printable(kernel["name"]),
+            printable(with_feature(kernel["name"], features)),
             number(kernel["mass"]),
             share,
             number(kernel["complexity"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -12,6 +13,8 @@ from ._fitted_attributes import CROSS_VALIDATION, N_SAMPLES, PROBABILITY_SCALE, 
 
 #: Up to this many classes are listed by name.
 MOST_CLASSES = 8
+#: Kernels of one feature, which the kernels know by number.
+RULE = re.compile(r"(.*\b(?:threshold|categories|missing))\(x(\d+)\)")
 HEADINGS = ("kernel", "share", "terms", "penalty")
 
 
@@ -176,12 +179,21 @@ def kernels_that_vote(model: Any) -> list[tuple[str, str, str, str]]:
     n_terms = np.bincount(model.term_kernel_indices_, minlength=len(mass))
     order = [k for k in np.argsort(-mass, kind="stable") if n_terms[k]]
     total = mass.sum() or 1.0
+    features = [str(name) for name in getattr(model, "feature_names_in_", ())]
     return [
         (
-            model.kernel_names_[k],
+            with_feature(model.kernel_names_[k], features),
             f"{mass[k] / total:.1%}",
             str(n_terms[k]),
             f"{model.penalties_[k]:.3g}",
         )
         for k in order
     ]
+
+
+def with_feature(kernel: str, features: list[str]) -> str:
+    """Return the name of a kernel; a rule such as ``threshold(x1)`` names its feature instead."""
+    found = RULE.fullmatch(kernel)
+    if found is None or int(found[2]) >= len(features):
+        return kernel
+    return f"{found[1]}({features[int(found[2])]})"

@@ -68,6 +68,21 @@ def read_columns(X: Frame) -> list[FrameColumn]:
     return [_read_polars(column) for column in X.iter_columns()]
 
 
+def not_numeric(X: object) -> list[str]:
+    """Return the columns of a data frame that are not numbers, or have gaps; none for arrays."""
+    if not is_frame(X):
+        return []
+    try:
+        columns = read_columns(X)
+    except ValueError:
+        return []
+    return [
+        str(name)
+        for name, column in zip(X.columns, columns, strict=True)
+        if column.numbers is None or np.isnan(column.numbers).any()
+    ]
+
+
 def _read_pandas(column: pd.Series, name: str) -> FrameColumn:
     import pandas as pd
 

@@ -96,8 +96,9 @@ def check_few_texts(name: str, column: FrameColumn) -> None:
     if n_values > max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):
         raise ValueError(
             f"column {name!r} of X holds text with {n_values} different values in {n_rows} rows, "
-            "too many for categories; drop it, turn it into numbers, or make it categorical "
-            "(astype('category')) if these are categories."
+            "too many for categories; drop it, turn it into numbers or dates "
+            "(pandas.to_datetime), or make it categorical (astype('category')) if these are "
+            "categories."
         )
 
 

@@ -26,6 +26,7 @@ from ..kernels.base import (
     is_sparse,
 )
 from ..solvers import SOLVERS
+from .frame_columns import not_numeric
 from .parameters import Parameters
 from .sample import Labels
 from .tables import code_rows
@@ -117,15 +118,26 @@ def validate_rows(
         coded = code_rows(estimator, X, reset=reset)
         if coded is not X:
             return check_array(coded, ensure_all_finite="allow-nan", input_name="X")
-    with np.errstate(invalid="ignore"):  # scikit-learn adds up all entries, even huge ones
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=accept_sparse,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan" if accept_gaps(families) else True,
-        )
+    rows = X
+    try:
+        with np.errstate(invalid="ignore"):  # scikit-learn adds up all entries, even huge ones
+            X = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                accept_sparse=accept_sparse,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan" if accept_gaps(families) else True,
+            )
+    except ValueError as error:
+        if not (names := not_numeric(rows)):
+            raise
+        named = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+        raise ValueError(
+            f"columns of X that are not numbers or have missing values: {named}; use "
+            "kernels='table', which accepts data frames as they are, or encode these columns "
+            f"({str(error).splitlines()[0]})."
+        ) from None
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
