@@ -128,25 +128,26 @@ def test_kinds_of_columns_and_gaps_are_shown_and_can_be_overruled(call, tmp_path
     )
 
 
-def test_dates_become_days(call, tmp_path):
+def test_dates_are_numbers_of_days_and_can_be_categories(call, tmp_path):
     path, model = tmp_path / "t.csv", tmp_path / "m.safetensors"
-    days = np.datetime64("2024-02-20") + np.arange(20)
-    lines = [f"{day},{'yes' if n > 9 else 'no'}" for n, day in enumerate(days)]
-    path.write_text("\n".join(["since,sick", *lines, ",no"]), encoding="utf-8")
-    args = ("--target", "sick", "--model", model, "--l1-penalty", "0.01", "--no-held-out")
-    code, _, err = call("fit", path, *args)
+    days = np.datetime64("2024-02-20") + np.arange(40)
+    lines = [f"{day},{day}T06:00:00Z,{'yes' if n > 20 else 'no'}" for n, day in enumerate(days)]
+    lines[3] = "NA,,no"
+    path.write_text("\n".join(["day,time,late", *lines]), encoding="utf-8")
+    args = ("fit", path, "--target", "late", "--model", model, "--l1-penalty", "0.01")
+    code, _, err = call(*args, "--no-held-out")
     assert code == 0, err
-    assert "1 date column (since)" in err
-    assert "1 in since" in err
-    late, early = "2024-03-09T12:30:00Z", "2024-02-20 08:00"
-    path.write_text(f"since\n{late}\n{early}\n", encoding="utf-8")
-    code, out, _ = call("predict", model, path)
-    assert code == 0
-    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["yes", "no"]
-    path.write_text("since\n2024-02-31\n", encoding="utf-8")  # no such day
-    code, _, err = call("predict", model, path)
-    assert code == 2
-    assert "'2024-02-31' in column since" in err
+    assert "2 date columns (day, time)" in err
+    assert "2 gaps: 1 in day, 1 in time" in err
+    path.write_text("time,day\n2024-01-02,2024-01-01\n2024-05-01 10:30,2024-05-02\n")
+    assert [line.split(",")[0] for line in call("predict", model, path)[1].split()] == [
+        "prediction", "no", "yes",
+    ]  # fmt: skip
+    path.write_text("\n".join(["day,time,late", *lines, "2024-02-31,2024-01-01,no"]))
+    assert "column day looks like an ID or free text" in refusal(call(*args)), "no such day"
+    code, _, err = call(*args, "--no-held-out", "--categorical", "day")
+    assert code == 0, err
+    assert "1 date column (time); 1 categorical column (day)" in err
 
 
 def test_all_columns_of_free_text_are_named_at_once(call, tmp_path):

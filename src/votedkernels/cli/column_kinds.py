@@ -1,10 +1,9 @@
 """Tables that are not all numbers: which columns are numeric or categories, and what gaps are.
 
-A column is numeric if all its fields are numbers, apart from gaps, and holds dates if all are
-written as in 2024-05-31, with or without a time. If fewer than half of the fields are meant as
-numbers, they are the names of categories, unless there are too many different ones. In between,
-some fields are probably wrong, and an error names the first that is not a number. Users can
-override this.
+A column is numeric if all its fields are numbers, or all are dates in ISO format (2026-11-18, with
+or without a time), apart from gaps. If fewer than half of them are meant as numbers, they are the
+names of categories, unless there are too many different ones. In between, some fields are probably
+wrong, and an error names the first that is not a number. Users can override this.
 """
 
 import re
@@ -22,10 +21,11 @@ from votedkernels.preparation.tables import MANY_TEXTS, SHARE_OF_ROWS
 
 GAPS = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"))
 """What stands for a missing value in a CSV file."""
-DATE = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
+
+ISO_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
-"""A date, perhaps with a time, as in ISO 8601."""
+"""A date, or a date and a time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Overruled:
 def read_frame(
     table: Table, pieces: Sequence[Piece], names: Sequence[str], kinds: Overruled
 ) -> Any:
-    """Return columns as a data frame: numeric ones as numbers, all others as pandas categories."""
+    """Return columns as a data frame: numbers, dates, and all others as pandas categories."""
     import pandas as pd
 
     columns, texts = {}, {}
@@ -71,28 +71,17 @@ def _text_column(
         numbers = np.full(len(fields), np.nan)
         numbers[known] = [float(fields[place]) for place in known]
         return pd.Series(numbers)
-    if name not in kinds.categorical and (dates := _dates(fields, known)) is not None:
-        return dates
+    if name not in kinds.categorical and all(ISO_DATE.fullmatch(fields[place]) for place in known):
+        gaps = [None if field in GAPS else field for field in fields]
+        dates = pd.Series(pd.to_datetime(gaps, utc=True, format="ISO8601", errors="coerce"))
+        if dates.notna().sum() == len(known):
+            return dates
     meant = sum(is_meant_as_number(fields[place]) for place in known)
     mixed = name not in kinds.categorical and 2 * meant >= len(known)
     if name in kinds.numeric or mixed:
         message = not_a_number(fields[wrong[0]], name, table.way_out)
         raise DataFileError(f"{table.name}, {table.unit} {lines[wrong[0]]}: {message}")
     return pd.Series(pd.Categorical([None if field in GAPS else field for field in fields]))
-
-
-def _dates(fields: list[str], known: list[int]) -> Any:
-    """Return a column of dates in UTC; None if a field that is not a gap is no date."""
-    import pandas as pd
-
-    if not all(DATE.fullmatch(fields[place]) for place in known):
-        return None
-    written = pd.Series([None] * len(fields), dtype=object)
-    written.iloc[known] = [fields[place] for place in known]
-    try:
-        return pd.to_datetime(written, utc=True, format="ISO8601")
-    except ValueError:  # a date such as 2024-02-31
-        return None
 
 
 def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any:
