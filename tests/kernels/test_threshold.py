@@ -9,7 +9,10 @@ from scipy.optimize import linprog
 from sklearn.utils.estimator_checks import check_estimator
 
 from votedkernels import (
+    Categories,
     Gaussian,
+    Missing,
+    MixedGaussian,
     Similarity,
     Threshold,
     VotedKernelClassifier,
@@ -106,16 +109,49 @@ def test_columns_votes_sizes_and_parts_agree_with_the_matrix():
     np.testing.assert_allclose(np.abs(part.correlate(v[rows])).max(axis=1), largest, atol=1e-12)
 
 
+def worst_by_kernel(columns, v):
+    """Return the worst columns with an entry for each centre, 0 if it was left out."""
+    values, centers = columns.worst_columns(v, np.ones(columns.n_kernels))
+    if centers is None:
+        return values
+    everywhere = np.zeros((columns.n_kernels, columns.n_centers))
+    everywhere[:, centers] = values
+    return everywhere
+
+
 def test_worst_columns_are_distinct_on_the_active_rows_and_keep_the_worst():
     X = np.random.default_rng(0).standard_normal((200, 3))
     v = np.zeros(200)
     v[[3, 50, 120]] = [1.0, -2.0, 0.5]
     columns = columns_of(Threshold(), X, X)
-    worst, _ = columns.worst_columns(v, np.ones(4))
+    worst = worst_by_kernel(columns, v)
     everything = columns.correlate(v)
     np.testing.assert_allclose(np.abs(worst).max(axis=1), np.abs(everything).max(axis=1))
     for k in range(3):
         assert np.count_nonzero(worst[k]) <= 4
+    assert len(columns.worst_columns(v, np.ones(4))[1]) <= 4 * 3 + 1, "other centres are left out"
+
+
+@pytest.mark.parametrize("with_kernels", [False, True])
+@pytest.mark.parametrize("n_active", [0, 1, 7, 60])
+def test_worst_columns_contain_every_sum_that_active_rows_can_tell_apart(n_active, with_kernels):
+    X = table(80, n_active, gaps=0.2)
+    X[0, 4], X[1, 4] = -np.inf, np.inf  # values at the ends, far from all others
+    rules = [Threshold(), Categories([1, 3]), Missing([0, 4])]
+    families = [family.fit(X, np.ones(80)) for family in rules]
+    if with_kernels:
+        families.insert(1, MixedGaussian((0.1, 1.0), numeric=[0, 1]).fit(X, np.ones(80)))
+    v = np.zeros(80)
+    v[np.random.default_rng(2).permutation(80)[:n_active]] = np.arange(n_active) - 2.5
+    columns = LocalColumns(families, X, X)
+    part = columns.restricted(np.arange(80), np.arange(5, 70))  # not all values are centres
+    for some in (columns, part):
+        everything, worst = some.correlate(v), worst_by_kernel(some, v)
+        is_kept = (worst == 0) | np.isclose(worst, everything, rtol=0, atol=1e-12)
+        assert is_kept.all(), "a sum is that of its centre"
+        for found, known in zip(worst, everything, strict=True):
+            missing = np.abs(known[known != 0][:, None] - found).min(axis=1, initial=np.inf)
+            assert (missing <= 1e-12).all(), "no sum is lost"
 
 
 def test_midpoints_lie_between_even_neighbouring_floats_and_huge_values():

@@ -248,22 +248,41 @@ class Codes:
         places: NDArray[np.unsignedinteger] = np.empty(n_values + 1, "u2" if small else "u4")
         _fused.price_thresholds(codes[order], v[order], places, *centers, out)
 
-    def distinguishable(self, v: FloatArray) -> NDArray[np.bool_]:
-        """Return which columns to consider if only rows with v_i != 0 matter.
+    def distinguishable(self, v: FloatArray) -> list[tuple[IntArray, FloatArray]]:
+        """Return, for each member, the centres to consider and their sums sum_i v_i K_k(x_i, c_j).
 
-        Thresholds between the same two of these rows have the same sum over rows. Only the middle
-        one of them is considered: a solver that added all of them would learn nothing new.
+        Only rows with v_i != 0 matter here. Thresholds between the same two of these rows have the
+        same sum, so only the middle one of them is returned: a solver that added all of them would
+        learn nothing new. With few such rows, this takes much less time than `correlate`.
         """
-        keep = self.first.copy()
         active = np.flatnonzero(v)
-        for k in np.flatnonzero(self.family.ordered_):
-            codes = np.unique(self.rows[k, active])
-            order = self.order[k]
-            starts = np.searchsorted(self.sorted_codes[k], codes)
-            starts = np.unique(np.concatenate([[0], starts, [len(order)]]))
-            keep[k] = False
-            keep[k, order[(starts[:-1] + starts[1:]) // 2]] = True
-        return keep
+        weights, found = v[active], []
+        for k, of_rows in enumerate(self.rows):
+            codes = of_rows[active]
+            if self.family.ordered_[k]:
+                found.append(self._middle_thresholds(k, codes, weights))
+                continue
+            table = self.family.table(k, self._sums(k, codes, weights))
+            found.append((self.order[k], table[self.sorted_codes[k]]))
+        return found
+
+    def _middle_thresholds(
+        self, k: int, codes: NDArray[np.int32], v: FloatArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Return one threshold between any two neighbouring codes of some rows, and its sum."""
+        known = codes < len(self.family.values_[k])
+        values, places = np.unique(codes[known], return_inverse=True)
+        # Only the order of codes matters, so they are replaced by their ranks from 1 on. Rank 0 is
+        # below all of them. After the last, there is a largest value, which has no threshold.
+        sums = np.zeros(len(values) + 3)
+        sums[1:-2] = np.bincount(places, v[known], len(values))
+        sums[-1] = v[~known].sum()
+        order = self.order[k]
+        cuts = np.searchsorted(self.sorted_codes[k], values)
+        cuts = np.concatenate([[0], cuts, [len(order)]])
+        some = np.flatnonzero(cuts[1:] > cuts[:-1])
+        middle = (cuts[:-1] + cuts[1:]) // 2
+        return order[middle[some]], self.family.table(k, sums)[some]
 
     @cached_property
     def order(self) -> list[IntArray]:

@@ -137,14 +137,26 @@ class Columns(ABC):
     ) -> tuple[FloatArray, IntArray | None]:
         """Return correlations, and the indices of their centres (None for all centres).
 
-        On a cluster, columns that would not help may be left out. The column whose correlation is
-        largest relative to its penalty L_k is always returned. Of rules that rows with v_i != 0
-        cannot tell apart, all but one are reported as 0.
+        Columns that would not help may be left out: on a cluster, and if all families are rules.
+        The column whose correlation is largest relative to its penalty L_k is always returned. Of
+        rules that rows with v_i != 0 cannot tell apart, all but one are left out or reported as 0.
         """
         del penalties
+        found = [
+            (kernel, *of_kernel)
+            for f, codes in self.coded()
+            for kernel, of_kernel in zip(self.members_of(f), codes.distinguishable(v), strict=True)
+        ]
+        if len(found) == self.n_kernels:
+            chosen = np.unique(np.concatenate([centers for _, centers, _ in found]))
+            out = np.zeros((self.n_kernels, len(chosen)))
+            for kernel, centers, sums in found:
+                out[kernel, np.searchsorted(chosen, centers)] = sums
+            return out, chosen
         out = self.correlate(v)
-        for f, codes in self.coded():
-            out[self._slice_of(f)] *= codes.distinguishable(v)
+        for kernel, centers, sums in found:
+            out[kernel] = 0.0
+            out[kernel, centers] = sums
         return out, None
 
     @abstractmethod

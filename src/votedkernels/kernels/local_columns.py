@@ -97,24 +97,24 @@ class LocalColumns(Columns):
         fused = self.is_compiled
         factors = self._right_factors(active) if fused else []
 
-        def work(cols: slice) -> FloatArray:
+        out = np.zeros((self.n_kernels, n_centers))
+        plain = [f for f, family in enumerate(self.families) if not family.is_coded]
+
+        def work(cols: slice) -> None:
             chosen = cols if centers is None else centers[cols]
-            out = np.zeros((self.n_kernels, len(range(n_centers)[cols])))
-            for f, family in enumerate(self.families):
-                mine = self.members_of(f)
-                if family.is_coded:
-                    continue
+            for f in plain:
+                family, mine = self.families[f], out[self._slice_of(f), cols]
                 if not (fused and family.has_fused):
                     for rows in blocks(len(active), BLOCK_ROWS):
                         base = self.base(f, active[rows], chosen)
-                        out[mine] += self._correlate_members(family, base, weights[rows])
+                        mine += self._correlate_members(family, base, weights[rows])
                     continue
                 for rows, base in self._turned_bases(f, active, chosen, factors[f]):
                     self.budget.check_time()
-                    out[mine] += family.correlate_fused(base, weights[rows])
-            return out
+                    mine += family.correlate_fused(base, weights[rows])
 
-        out = np.concatenate(self._map(work, n_centers, BLOCK_CENTERS), axis=1)
+        if plain:
+            self._map(work, n_centers, BLOCK_CENTERS)
         return self.add_rules(out, v, centers)
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
