@@ -11,7 +11,9 @@ from docutils.parsers.rst import Directive
 
 PARTS = re.compile(r"<style>(.*?)</style>.*?<body>(.*)</body>", re.DOTALL)
 #: The page around the report decides these.
-FRAME = "& { max-width: none; margin: 0; padding: 0; background: none; }"
+FRAME = """\
+& { max-width: none; margin: 0; padding: 0; background: none; }
+.lead { font-size: 1rem; font-weight: 400; }"""
 
 
 class ReportOnExperiments(Directive):
