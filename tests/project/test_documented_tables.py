@@ -1,5 +1,6 @@
 """Tables in the documentation have the numbers of the record that is named next to them."""
 
+import gzip
 import json
 import re
 from functools import cache
@@ -129,6 +130,31 @@ def test_errors_on_mixed_tables_are_those_of_the_record(title):
         assert error == pytest.approx(mean(theirs.values()), abs=0.006)
         found = mean(ours[place] - theirs[place] for place in ours)
         assert difference == pytest.approx(found, abs=0.006)
+
+
+# -- the paper's experiments ---------------------------------------------------------------
+
+RUNS = {
+    "polynomial | [-1, 1]": ("polynomial", "range"),
+    "polynomial | raw features": ("polynomial", "none"),
+    "Gaussian | [-1, 1]": ("gaussian", "range"),
+    "peers, seven classifiers | standardised": ("peers", "standard"),
+}
+
+
+@pytest.mark.parametrize("title", RUNS)
+def test_the_runs_of_the_experiments_are_those_of_the_records(title):
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    shown = re.search(rf"^\| {re.escape(title)} \| (\d+) \| ([\d,]+) \|$", page, re.MULTILINE)
+    family, scaling = RUNS[title]
+    records = []
+    for path in (ROOT / "docs" / "results").glob("*.jsonl.gz"):
+        header, *lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        run = json.loads(header)
+        if (run["family"], run["scaling"]) == (family, scaling):
+            records += map(json.loads, lines)
+    assert int(shown[1]) == len({record["seed"] for record in records})
+    assert int(shown[2].replace(",", "")) == len(records)
 
 
 # -- tables that are calculated again -------------------------------------------------------
