@@ -11,8 +11,8 @@ The roof (upper limit) is measured in the same run, on the same cores:
 `loops alone` is the first part of the polynomials' roof: the speed if the inner products cost
 nothing.
 
-With ``--thresholds``, another table is made: CPU seconds to price all thresholds of 20 features of
-1,000,000 rows, and ten polynomials over the same rows, when only some samples have u > 0. `rounds`
+With ``--thresholds``: CPU seconds to price all thresholds of 20 features of 1,000,000 rows, and
+ten polynomials over the same rows, when only some samples have u > 0. `rounds`
 is what each round of column generation asks for: the worst columns, which also prove the bound
 of the certificate. `all columns` is a sum for every column. It writes 168 MB, so its time depends
 on how quickly the system provides memory. All passes take turns in one process with one thread,

@@ -123,6 +123,9 @@ def test_kinds_of_columns_and_gaps_are_shown_and_can_be_overruled(call, tmp_path
     assert len(out.splitlines()) == 2
     code, out, _ = call("explain", model, path)
     assert "row 1" in out
+    _, out, _ = call("inspect", model)
+    assert "threshold(age)" in out
+    assert "(x0)" not in out
     assert "--kernels is for tables of numbers" in refusal(
         call("fit", _with_text(tmp_path), "--target", "sick", "--model", model, "--kernels", "all")
     )

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss
@@ -13,6 +14,7 @@ from votedkernels import (
     Gaussian,
     Polynomial,
     Spectrum,
+    Threshold,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
     VotedKernelRegressor,
@@ -20,6 +22,19 @@ from votedkernels import (
     read_summary,
     save_model,
 )
+
+
+def test_rules_are_listed_with_the_names_of_their_features(tmp_path):
+    frame = pd.DataFrame({"age": X[:, 0], "weight": X[:, 1]})
+    kernels = [("wide", Gaussian(0.1)), ("cut", Threshold())]
+    model = VotedKernelClassifier(kernels, l1_penalty=0.01)
+    model.fit(frame, frame["weight"] > np.median(frame["weight"]))
+    save_model(model, tmp_path / "m.safetensors")
+    for summary in (model.summary(), load_model(tmp_path / "m.safetensors").summary()):
+        assert "cut: threshold(weight)" in [name for name, *_ in summary.kernels]
+    assert "cut: threshold(x1)" in model.kernel_names_
+    model.fit(frame.to_numpy(), frame["weight"] > np.median(frame["weight"]))
+    assert "cut: threshold(x1)" in [name for name, *_ in model.summary().kernels]
 
 
 def test_it_says_what_the_model_has():

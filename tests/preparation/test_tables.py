@@ -53,25 +53,6 @@ def model(frame, labels):
     return VotedKernelClassifier(kernels="table").fit(frame, labels)
 
 
-@pytest.mark.parametrize("kind", [VotedKernelClassifier, VotedKernelClassifierCV])
-@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas])
-def test_default_kernels_name_the_columns_that_need_the_kernels_for_tables(
-    kind, convert, frame, labels
-):
-    X = convert(frame[["visits", "colour", "age"]])
-    with pytest.raises(ValueError, match=r"missing values: 'colour', 'age'; use kernels='table'"):
-        kind().fit(X, labels)
-
-
-def test_default_kernels_suggest_nothing_where_it_would_not_help(frame, labels):
-    with pytest.raises(ValueError, match="inconsistent numbers of samples") as found:
-        VotedKernelClassifier().fit(frame[["visits"]], labels[:50])
-    assert "kernels='table'" not in str(found.value)
-    with pytest.raises(ValueError, match="NaN") as found:
-        VotedKernelClassifier().fit(frame[["age"]].to_numpy(), labels)
-    assert "kernels='table'" not in str(found.value)
-
-
 def test_kinds_of_columns(frame):
     coding = TableCoding.of(frame)
     assert coding.categories == (None, None, ("blue", "green", "red"), (36, 38, 40), None, None)
@@ -167,6 +148,43 @@ def test_other_columns_at_prediction_are_named(frame, model, change, reason):
 def test_columns_that_no_kernel_can_use_are_named(frame, labels, column, reason):
     with pytest.raises(ValueError, match=reason):
         VotedKernelClassifier(kernels="table").fit(frame.assign(new=column), labels)
+
+
+@pytest.mark.parametrize(
+    ("column", "what", "library"),
+    [
+        ("age", "has gaps", "pandas"),
+        ("age", "has gaps", "polars"),
+        ("colour", "holds text", "pandas"),
+        ("colour", "holds text", "polars"),
+        ("seen", "holds dates or durations", "pandas"),
+    ],
+)
+def test_kernels_that_need_numbers_name_the_column_and_the_way_out(
+    frame, labels, column, what, library
+):
+    numbers, wrong = frame[["visits", "smoker"]], frame[["visits", "smoker", column]]
+    renamed = numbers.assign(**{column: 1.0})
+    if library == "polars":
+        wrong, renamed = pl.from_pandas(wrong), pl.from_pandas(renamed)
+    with pytest.raises(
+        ValueError, match=f"column '{column}' of X {what}.*, but .* use kernels='table'"
+    ):
+        VotedKernelClassifier().fit(wrong, labels)
+    model = VotedKernelClassifier(l1_penalty=0.01).fit(renamed, labels)
+    with pytest.raises(
+        ValueError, match=f"column '{column}' of X {what}.*, but .* numbers, as in fit"
+    ):
+        model.predict(wrong)
+
+
+def test_other_faults_of_frames_are_reported_as_before(frame, labels):
+    numbers = frame[["visits", "smoker"]]
+    with pytest.raises(ValueError, match="infinity"):
+        VotedKernelClassifier().fit(numbers.assign(more=np.inf), labels)
+    model = VotedKernelClassifier(l1_penalty=0.01).fit(numbers, labels)
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        model.predict(frame[["visits", "smoker", "colour"]])
 
 
 def test_negated_numbers_and_swapped_labels(frame, labels, model):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from ._fitted_attributes import CROSS_VALIDATION, N_SAMPLES, PROBABILITY_SCALE, TRAINING_ERROR
+from ..kernels.coded import CodedFamily
+from ._fitted_attributes import (
+    CROSS_VALIDATION,
+    N_SAMPLES,
+    PROBABILITY_SCALE,
+    TRAINING_ERROR,
+    vote_of,
+)
 
 #: Up to this many classes are listed by name.
 MOST_CLASSES = 8
-#: Kernels of one feature, which the kernels know by number.
-RULE = re.compile(r"(.*\b(?:threshold|categories|missing))\(x(\d+)\)")
 HEADINGS = ("kernel", "share", "terms", "penalty")
 
 
@@ -179,10 +183,10 @@ def kernels_that_vote(model: Any) -> list[tuple[str, str, str, str]]:
     n_terms = np.bincount(model.term_kernel_indices_, minlength=len(mass))
     order = [k for k in np.argsort(-mass, kind="stable") if n_terms[k]]
     total = mass.sum() or 1.0
-    features = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    names = names_with_features(model)
     return [
         (
-            with_feature(model.kernel_names_[k], features),
+            names[k],
             f"{mass[k] / total:.1%}",
             str(n_terms[k]),
             f"{model.penalties_[k]:.3g}",
@@ -191,9 +195,19 @@ def kernels_that_vote(model: Any) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def with_feature(kernel: str, features: list[str]) -> str:
-    """Return the name of a kernel; a rule such as ``threshold(x1)`` names its feature instead."""
-    found = RULE.fullmatch(kernel)
-    if found is None or int(found[2]) >= len(features):
-        return kernel
-    return f"{found[1]}({features[int(found[2])]})"
+def names_with_features(model: Any) -> list[str]:
+    """Return the names of the kernels; rules about x3 get the name of that feature, if it has one.
+
+    ``kernel_names_`` counts features, since two features may have names that look alike.
+    """
+    names, features = list(model.kernel_names_), getattr(model, "feature_names_in_", None)
+    if features is None:
+        return names
+    first = 0
+    for family in vote_of(model).families:
+        if isinstance(family, CodedFamily):
+            for place, feature in enumerate(family.features_, start=first):
+                if feature >= 0:
+                    names[place] = names[place].replace(f"(x{feature})", f"({features[feature]})")
+        first += family.n_kernels
+    return names

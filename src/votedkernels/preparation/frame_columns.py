@@ -68,21 +68,6 @@ def read_columns(X: Frame) -> list[FrameColumn]:
     return [_read_polars(column) for column in X.iter_columns()]
 
 
-def not_numeric(X: object) -> list[str]:
-    """Return the columns of a data frame that are not numbers, or have gaps; none for arrays."""
-    if not is_frame(X):
-        return []
-    try:
-        columns = read_columns(X)
-    except ValueError:
-        return []
-    return [
-        str(name)
-        for name, column in zip(X.columns, columns, strict=True)
-        if column.numbers is None or np.isnan(column.numbers).any()
-    ]
-
-
 def _read_pandas(column: pd.Series, name: str) -> FrameColumn:
     import pandas as pd
 
@@ -163,6 +148,13 @@ def _read_polars(column: pl.Series) -> FrameColumn:
         values = column.to_list()
         return _read_objects(values, [_is_gap(value) for value in values], name)
     raise _refused(name, f"has the type {dtype}", "turn it into numbers or text, or drop it")
+
+
+def is_of_dates(X: Frame, place: int) -> bool:
+    """Whether the type of a column is that of dates, times or durations."""
+    if is_pandas(X):
+        return getattr(X.dtypes.iloc[place], "kind", "") in ("M", "m")
+    return bool(X.dtypes[place].is_temporal())
 
 
 def _is_gap(value: object) -> bool:

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..kernels import Categories, KernelFamily, Missing, MixedGaussian, Threshold
 from ..kernels.base import FloatArray, is_dask
-from .frame_columns import Frame, FrameColumn, Value, is_frame, read_columns
+from .frame_columns import Frame, FrameColumn, Value, is_frame, is_of_dates, read_columns
 
 #: The fitted attribute that holds the coding.
 TABLE = "table_"
@@ -96,9 +96,8 @@ def check_few_texts(name: str, column: FrameColumn) -> None:
     if n_values > max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):
         raise ValueError(
             f"column {name!r} of X holds text with {n_values} different values in {n_rows} rows, "
-            "too many for categories; drop it, turn it into numbers or dates "
-            "(pandas.to_datetime), or make it categorical (astype('category')) if these are "
-            "categories."
+            "too many for categories; drop it, turn it into numbers or dates (pandas.to_datetime), "
+            "or make it categorical (astype('category')) if these are categories."
         )
 
 
@@ -108,7 +107,7 @@ def encode_column(name: str, column: FrameColumn, known: Sequence[Value] | None)
         if column.numbers is None:
             raise ValueError(
                 f"column {name!r} of X holds {column.kind}, but was numeric in fit; turn it into "
-                "numbers."
+                "numbers or dates, whichever it was."
             )
         if np.isinf(column.numbers).any():
             raise ValueError(
@@ -215,6 +214,25 @@ def check_columns(estimator: object, X: Frame, *, reset: bool) -> None:
             f"{error}Column {_first_moved(estimator, X)!r} is the first that is not at its place; "
             "use X[list(model.feature_names_in_)]."
         ) from None
+
+
+def check_only_numbers(X: Frame, *, reset: bool) -> None:
+    """Raise for the first column of a data frame that only kernels for tables accept."""
+    for place, (name, column) in enumerate(zip(X.columns, read_columns(X), strict=True)):
+        if column.values is not None:
+            what = "holds text" if column.kind == "text" else "holds categories"
+        elif is_of_dates(X, place):
+            what = "holds dates or durations"
+        elif column.numbers is not None and np.isnan(column.numbers).any():
+            what = "has gaps (NaN)"
+        else:
+            continue
+        way_out = "use kernels='table', or replace it by numbers"
+        if not reset:
+            way_out = "replace it by numbers, as in fit"
+        raise ValueError(
+            f"column {str(name)!r} of X {what}, but these kernels need numbers; {way_out}."
+        )
 
 
 def _first_moved(estimator: object, X: Frame) -> str:

@@ -26,10 +26,10 @@ from ..kernels.base import (
     is_sparse,
 )
 from ..solvers import SOLVERS
-from .frame_columns import not_numeric
+from .frame_columns import is_frame
 from .parameters import Parameters
 from .sample import Labels
-from .tables import code_rows
+from .tables import check_columns, check_only_numbers, code_rows
 
 
 def check_parameters(estimator: Any) -> None:
@@ -118,7 +118,6 @@ def validate_rows(
         coded = code_rows(estimator, X, reset=reset)
         if coded is not X:
             return check_array(coded, ensure_all_finite="allow-nan", input_name="X")
-    rows = X
     try:
         with np.errstate(invalid="ignore"):  # scikit-learn adds up all entries, even huge ones
             X = validate_data(
@@ -129,15 +128,11 @@ def validate_rows(
                 dtype=np.float64,
                 ensure_all_finite="allow-nan" if accept_gaps(families) else True,
             )
-    except ValueError as error:
-        if not (names := not_numeric(rows)):
-            raise
-        named = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
-        raise ValueError(
-            f"columns of X that are not numbers or have missing values: {named}; use "
-            "kernels='table', which accepts data frames as they are, or encode these columns "
-            f"({str(error).splitlines()[0]})."
-        ) from None
+    except (TypeError, ValueError):
+        if is_frame(X) and not are_precomputed(families):
+            check_columns(estimator, X, reset=reset)
+            check_only_numbers(X, reset=reset)
+        raise
     X = with_small_indices(X, "X")
     if are_precomputed(families) and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
