@@ -12,6 +12,8 @@
 #   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
 #   make mutants change the code in 500 places and see whether the tests notice (an hour; resumes)
 #   make docs    build the documentation into docs/_build/html
+#   make check-site   look at all pages of the documentation in Chromium: widths, contrast, headings
+#   make check-release   build sdist and wheel into dist/, check them, try them in a clean environment
 #   make clean   remove everything that the other targets made
 
 PYTHON ?= python3
@@ -24,11 +26,12 @@ MUTANTS_ARGS ?=
 ARITHMETICS_ARGS ?= -n 2
 OLDEST_VENV ?= .venv-oldest
 RECIPES_VENV ?= .venv-recipes
+RELEASE_VENV ?= .venv-release
 OLDEST := tests/oldest-constraints.txt
 
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-oldest test-recipes test-arithmetics lint bench reproduce torture mutants coverage docs clean
+.PHONY: help demo test test-oldest test-recipes test-arithmetics lint bench reproduce torture mutants coverage docs check-site check-release clean
 .DEFAULT_GOAL := help
 # Targets share one environment, and two pips must not write to it at once.
 .NOTPARALLEL:
@@ -121,7 +124,20 @@ mutants: $(VENV)/.installed-test $(VENV)/.installed-coverage
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+check-site: docs
+	$(BIN)/python tests/support/site_check.py
+
+# The wheel is built from the sdist, so that what is missing there fails here.
+check-release: $(VENV)/.installed-release
+	rm -rf dist $(RELEASE_VENV)
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv $(RELEASE_VENV)
+	$(RELEASE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+		"$$(echo dist/*.whl)[cli]"
+	$(RELEASE_VENV)/bin/python -I tests/support/try_installed.py
+
 clean:
-	rm -rf $(VENV) $(OLDEST_VENV) $(RECIPES_VENV) build dist docs/_build docs/gallery docs/generated demo.png
+	rm -rf $(VENV) $(OLDEST_VENV) $(RECIPES_VENV) $(RELEASE_VENV) build dist docs/_build docs/gallery docs/generated demo.png
 	rm -rf .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,10 +1,18 @@
 """Sphinx configuration."""
 
+import re
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
+
 import votedkernels
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gallery_pictures import use_small_thumbnails
+from report_page import ReportOnExperiments
 
 project = "votedkernels"
 author = "votedkernels developers"
@@ -17,6 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 # The gallery's copies of the examples, such as the notebooks, are not pages.
@@ -34,6 +43,12 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_toc_level": 2,
+    # Pages that need all the width.
+    "secondary_sidebar_items": {
+        "**": ["page-toc", "edit-this-page", "sourcelink"],
+        "index": [],
+        "report": [],
+    },
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -41,7 +56,7 @@ html_theme_options = {
 # Pages that stand alone have no neighbours to list on the left.
 html_sidebars = {"getting-started": [], "changelog": []}
 
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 default_role = "py:obj"  # of `names` in docstrings
@@ -68,7 +83,9 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"demo\.py$",  # compares at length; `make demo` runs it
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_pictures.TeachingOrder",
+    "image_scrapers": ("gallery_pictures.save_figures",),
+    "capture_repr": (),
     "abort_on_example_error": True,
     "doc_module": (),
     "download_all_examples": False,
@@ -76,7 +93,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "thumbnail_size": (400, 280),
+    "thumbnail_size": (800, 560),
     "write_computation_times": False,
 }
 
@@ -96,5 +113,20 @@ def copy_mathjax(app, exception):
             shutil.copyfile(source, target)
 
 
+def allow_breaks(app, doctree, docname):  # noqa: ARG001
+    """Let long code in tables break after brackets, dots and underscores, and nowhere else."""
+    for entry in doctree.findall(nodes.entry):
+        for literal in entry.findall(nodes.literal):
+            parts = re.split(r"(?<=[(._/=,])(?=\w)", literal.astext())
+            literal.clear()
+            for part in parts:
+                if len(literal) > 0:
+                    literal += nodes.raw("", "<wbr>", format="html")
+                literal += nodes.Text(part)
+
+
 def setup(app):
+    app.connect("doctree-resolved", allow_breaks)
     app.connect("build-finished", copy_mathjax)
+    app.connect("builder-inited", use_small_thumbnails, priority=900)  # after the gallery's own
+    app.add_directive("report-on-experiments", ReportOnExperiments)

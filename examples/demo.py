@@ -1,7 +1,8 @@
 """Show what a vote gains over a tuned SVC: size, probabilities, reasons and a bound on the error.
 
-The script tunes both on two real data sets, prints what it finds, and writes ``demo.png``. It needs
-no network and takes less than a minute. Run it with ``make demo``.
+The script tunes both on two real data sets, prints what it finds, and writes ``demo.png``: the
+decision boundaries of both on the same points. It needs no network and takes less than a minute.
+Run it with ``make demo``.
 """
 
 import argparse
@@ -56,6 +57,10 @@ def models(n_features):
     }
 
 
+def print_heading(text):
+    print(f"\n{text}\n{'=' * len(text)}\n")
+
+
 # -- the comparison ------------------------------------------------------------------------
 
 
@@ -96,16 +101,19 @@ def compare(note):
 
 
 def print_comparison(results):
-    print(f"{'':14}{'':28}{'test error':>12}{'support':>10}{'log loss':>10}{'search':>9}")
+    """Print a table: one line per model and data set."""
+    print_heading("Accuracy, size and probabilities")
+    print(f"{'':14}{'':28}{'test error':>12}{'rows kept':>11}{'log loss':>10}{'search':>9}")
     before = None
     for (data_set, name), (error, n_support, loss, seconds) in results.items():
         shown = data_set if data_set != before else ""
         before = data_set
-        cells = f"{error:>12.1%}{n_support:>10.0f}{loss:>10.3f}{seconds:>7.1f} s"
+        cells = f"{error:>12.1%}{n_support:>11.0f}{loss:>10.3f}{seconds:>7.1f} s"
         print(f"{shown:14}{name:28}{cells}")
     print(
-        f"\nMeans over {FOLDS.n_splits} folds. Support: the rows that the model needs to predict.\n"
-        "SVC gets its probabilities from CalibratedClassifierCV; those fits are not in its time."
+        f"\nMeans over {FOLDS.n_splits} folds. Rows kept: the training rows that a model needs to\n"
+        "predict (its support vectors). Log loss: how far its probabilities are from the truth.\n"
+        "SVC gets them from CalibratedClassifierCV; those fits are not in its time."
     )
 
 
@@ -118,12 +126,18 @@ def show_one_model():
     scaler = StandardScaler().fit(X[:-1])
     model = VotedKernelClassifierCV(prefer="sparse").fit(scaler.transform(X[:-1]), y[:-1])
     row = scaler.transform(X[-1:])
-    print("\nWhat the sparse model learned from all rows of ionosphere but one:\n")
+    print_heading("One model, with its certificate")
+    print(
+        "The sparse model of all rows of ionosphere but one. The l1 vote that chose the support\n"
+        "vectors is proved optimal (objective), and so are their final weights (relaxed).\n"
+    )
     print(model.summary())
-    print(f"\nThe row left out has class {y[-1]}. Its probabilities, and the votes behind them:\n")
-    for label, probability in zip(model.classes_, model.predict_proba(row)[0], strict=True):
-        print(f"  class {label}: {probability:.3f}")
-    print()
+    print_heading("One row, explained")
+    ((_, probability),) = model.predict_proba(row)
+    print(
+        f"The row left out has class {y[-1]}. The model predicts class {model.predict(row)[0]}; "
+        f"class 1 has\nprobability {probability:.3f}. These training rows decide:\n"
+    )
     print(model.explain(row))
 
 
@@ -134,55 +148,48 @@ def show_a_bound():
     X_new, y_new = make_waveform(20_000, random_state=1)
     error = float(np.mean(choice.model.predict(X_new) != y_new))
     n_support = len(choice.model[-1].support_)
+    print_heading("A guarantee for new rows")
     print(
-        f"\nWithout any held-out row: with 95 % confidence, a vote of {n_support} of 1,000 rows\n"
-        f"of waveform errs on at most {choice.bound.value:.0%} of new rows. "
-        f"On 20,000 new rows, it errs on {error:.0%}."
+        f"{n_support} of 1,000 rows of waveform make a vote so short that, with 95 % confidence,\n"
+        f"it errs on at most {choice.bound.value:.0%} of new rows. No row was held out to prove\n"
+        f"this. On 20,000 new rows, it errs on {error:.0%}."
     )
 
 
 # -- the picture ---------------------------------------------------------------------------
 
 
-def draw(results, path):
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
-    draw_sizes(left, results)
-    X, y = make_moons(200, noise=0.25, random_state=0)
-    draw_boundary(middle, X, y, tuned_svc(2).fit(X, y).best_estimator_, "tuned SVC")
-    draw_boundary(right, X, y, VotedKernelClassifierCV(prefer="sparse").fit(X, y), "vote")
-    figure.savefig(path, dpi=120)
+def draw(path):
+    """Draw the boundaries of a tuned SVC and of a vote on the same points."""
+    X, y = moons(200, seed=0)
+    svc = tuned_svc(2).fit(X, y).best_estimator_
+    vote = VotedKernelClassifierCV(prefer="sparse").fit(X, y)
+    figure, panels = plt.subplots(1, 2, figsize=(8, 4.4), layout="constrained")
+    for axes, model, name in zip(panels, (svc, vote), ("Tuned SVC", "Vote"), strict=True):
+        draw_boundary(axes, X, y, model, name)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 
-def draw_sizes(axes, results):
-    """Draw one bar per model: how many rows it needs, with its error beside it."""
-    colors = {SVC_NAME: "0.6", OURS: "tab:blue", SPARSE: "tab:cyan"}
-    places = []
-    for place, ((data_set, name), (error, n_support, *_)) in enumerate(results.items()):
-        y = -place - 0.8 * list(DATA_SETS).index(data_set)
-        places.append((y, name))
-        axes.barh(y, n_support, color=colors[name])
-        axes.text(n_support, y, f"  {n_support:.0f} rows, {error:.1%} errors", va="center")
-        if name == SVC_NAME:
-            axes.text(0, y + 0.6, data_set, weight="bold")
-    axes.set_yticks(*zip(*places, strict=True))
-    axes.set_ylim(top=1.2)
-    axes.set_xlim(0, 1.6 * max(n for _, n, *_ in results.values()))
-    axes.set(title="Rows that the model needs", xticks=[])
-    axes.spines[["top", "right", "bottom"]].set_visible(False)
+def moons(n, seed):
+    return make_moons(n, noise=0.25, random_state=seed)
 
 
 def draw_boundary(axes, X, y, model, name):
-    """Plot two moons, a decision boundary and rings around the points that vote."""
+    """Plot two moons, a decision boundary and rings around the points that the model keeps."""
+    X_new, y_new = moons(20_000, seed=1)
+    error = 1 - model.score(X_new, y_new)
     low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
     across, up = np.meshgrid(np.linspace(low[0], high[0], 200), np.linspace(low[1], high[1], 200))
     values = model.decision_function(np.c_[across.ravel(), up.ravel()]).reshape(across.shape)
     axes.contourf(across, up, values > 0, levels=[-1, 0.5, 2], colors=["C3", "C0"], alpha=0.15)
-    axes.contour(across, up, values, levels=[0], colors="black")
-    axes.scatter(X[:, 0], X[:, 1], c=np.where(y == 1, "C0", "C3"), s=12)
-    votes = model.support_vectors_
-    axes.scatter(*votes.T, s=90, facecolor="none", edgecolor="black", linewidth=1.2)
-    axes.set(title=f"{name}: {len(votes)} of {len(X)} points vote", xticks=[], yticks=[])
+    axes.contour(across, up, values, levels=[0], colors="black", linewidths=1.5)
+    axes.scatter(X[:, 0], X[:, 1], c=np.where(y == 1, "C0", "C3"), s=14)
+    kept = model.support_vectors_
+    axes.scatter(*kept.T, s=110, facecolor="none", edgecolor="black", linewidth=1.5)
+    axes.set_title(f"{name}: keeps {len(kept)} of {len(X)} points", fontsize=15)
+    axes.set_xlabel(f"{error:.1%} errors on new points", fontsize=14)
+    axes.set(xticks=[], yticks=[])
 
 
 def report_progress(total):
@@ -213,7 +220,7 @@ def main():
     print_comparison(results)
     show_one_model()
     show_a_bound()
-    draw(results, arguments.output)
+    draw(arguments.output)
     print(f"\nwrote {arguments.output} after {time.perf_counter() - start:.0f} s")
 
 

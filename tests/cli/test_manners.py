@@ -123,6 +123,9 @@ def test_kinds_of_columns_and_gaps_are_shown_and_can_be_overruled(call, tmp_path
     assert len(out.splitlines()) == 2
     code, out, _ = call("explain", model, path)
     assert "row 1" in out
+    _, out, _ = call("inspect", model)
+    assert "threshold(age)" in out
+    assert "(x0)" not in out
     assert "--kernels is for tables of numbers" in refusal(
         call("fit", _with_text(tmp_path), "--target", "sick", "--model", model, "--kernels", "all")
     )
@@ -148,6 +151,15 @@ def test_dates_are_numbers_of_days_and_can_be_categories(call, tmp_path):
     code, _, err = call(*args, "--no-held-out", "--categorical", "day")
     assert code == 0, err
     assert "1 date column (time); 1 categorical column (day)" in err
+
+
+def test_all_columns_of_free_text_are_named_at_once(call, tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [f"{line},C{n},some text {n}" for n, line in enumerate(rows(60))]
+    path.write_text("\n".join(["age,weight,sick,customer,free text", *lines]), encoding="utf-8")
+    err = refusal(call("fit", path, "--target", "sick", "--model", tmp_path / "m"))
+    assert "customer (60 different values), free text (60 different values)" in err
+    assert "--drop customer --drop 'free text'" in err
 
 
 def _with_text(folder):

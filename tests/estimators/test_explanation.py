@@ -95,6 +95,8 @@ def test_the_table_of_features_adds_up():
         "vote for yes         +0.4750",
     ]
     assert values.feature_table(0, label="no").splitlines()[1] == "length              -0.5000"
+    assert str(values) == f"{values.table()}\n\n{values.feature_table()}"
+    assert str(BY_HAND) == BY_HAND.table()
     with pytest.raises(ValueError, match=r"no Shapley values; call explain\(X, background="):
         BY_HAND.feature_table()
 

@@ -15,7 +15,7 @@ CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-
 PROJECT = CONFIGURATION["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # What is run on this repository, not what the package runs with: always the newest is good.
-TOOLS = {"lint", "docs", "bench", "coverage", "recipes"}
+TOOLS = {"lint", "docs", "bench", "coverage", "recipes", "release"}
 ENTRIES = [
     pytest.param(entry, id=f"{extra}-{entry}")
     for extra, entries in {"core": PROJECT["dependencies"], **EXTRAS}.items()

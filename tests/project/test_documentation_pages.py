@@ -71,6 +71,14 @@ def test_pages_were_found():
     assert len(COMMANDS) > 20
 
 
+def test_the_user_guide_has_a_line_for_each_page_in_reading_order():
+    text = (ROOT / "docs" / "user-guide.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^- \[\]\(([\w-]+)\.md\): .+\.$", text, re.MULTILINE)
+    trees = re.findall(r"```\{toctree\}\n(?::[^\n]*\n)*\n(.*?)```", text, re.DOTALL)
+    assert lines == " ".join(trees).split()
+    assert len(lines) > 15
+
+
 def test_the_first_page_shows_what_its_code_prints():
     """Each block that prints is followed by what it prints."""
     for block in blocks(ROOT / "docs" / "getting-started.md"):

@@ -1,6 +1,7 @@
 """Every example of the gallery runs, draws, and has the form that sphinx-gallery reads."""
 
 import ast
+import re
 import runpy
 
 import matplotlib
@@ -19,6 +20,12 @@ def test_there_are_examples_and_a_header():
     assert len(EXAMPLES) >= 8
     title, line = (FOLDER / "README.rst").read_text(encoding="utf-8").splitlines()[:2]
     assert line == "=" * len(title)
+
+
+def test_the_gallery_has_an_order_for_all_of_them():
+    text = (ROOT / "docs" / "gallery_pictures.py").read_text(encoding="utf-8")
+    order = text.partition("ORDER = (")[2].partition(")")[0]
+    assert sorted(re.findall(r'"(\w+)"', order)) == [path.stem for path in EXAMPLES]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ wrong, and an error names the first that is not a number. Users can override thi
 """
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,15 +42,20 @@ def read_frame(
     """Return columns as a data frame: numbers, dates, and all others as pandas categories."""
     import pandas as pd
 
-    columns = {}
+    columns, texts = {}, {}
     for place, name in enumerate(names):
         if hasattr(pieces[0].others[place], "to_pandas"):
             parts = [piece.others[place].to_pandas() for piece in pieces]
             columns[name] = _typed_column(table, pd.concat(parts, ignore_index=True), name, kinds)
+            if is_text(columns[name]):
+                texts[name] = columns[name]
             continue
         lines = [line for piece in pieces for line in piece.places]
         fields = [field.strip() for piece in pieces for field in piece.others[place]]
         columns[name] = _text_column(table, fields, lines, name, kinds)
+        if isinstance(columns[name].dtype, pd.CategoricalDtype):
+            texts[name] = columns[name]
+    check_few(table, {name: texts[name] for name in texts if name not in kinds.categorical})
     return pd.DataFrame(columns)
 
 
@@ -75,10 +81,7 @@ def _text_column(
     if name in kinds.numeric or mixed:
         message = not_a_number(fields[wrong[0]], name, table.way_out)
         raise DataFileError(f"{table.name}, {table.unit} {lines[wrong[0]]}: {message}")
-    values = [None if field in GAPS else field for field in fields]
-    if name not in kinds.categorical:
-        check_few(table, name, values)
-    return pd.Series(pd.Categorical(values))
+    return pd.Series(pd.Categorical([None if field in GAPS else field for field in fields]))
 
 
 def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any:
@@ -87,10 +90,7 @@ def _typed_column(table: Table, column: Any, name: str, kinds: Overruled) -> Any
 
     if name in kinds.categorical:
         return column.astype("category")
-    is_text = pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)
     if name not in kinds.numeric:
-        if is_text:
-            check_few(table, name, column.dropna().tolist(), n_rows=len(column))
         return column
     try:
         return pd.to_numeric(column)
@@ -109,17 +109,34 @@ def is_meant_as_number(field: str) -> bool:
     return True
 
 
-def check_few(table: Table, name: str, values: Sequence[Any], n_rows: int | None = None) -> None:
-    """Raise if a text column has too many different values to be categorical."""
-    n_rows = len(values) if n_rows is None else n_rows
-    n_values = len(set(values) - {None})
-    if n_values <= max(MANY_TEXTS, SHARE_OF_ROWS * n_rows):
+def check_few(table: Table, texts: dict[str, Any]) -> None:
+    """Raise if columns of text have too many different values to be categorical, naming all."""
+    n_rows = len(next(iter(texts.values()), ()))
+    most = max(MANY_TEXTS, SHARE_OF_ROWS * n_rows)
+    wide = {name: n for name, text in texts.items() if (n := text.nunique()) > most}
+    if not wide:
         return
-    looks = "looks like an ID or free text" if n_values > n_rows / 2 else "holds text"
+    name, n = next(iter(wide.items()))
+    if len(wide) == 1:
+        looks = "looks like an ID or free text" if n > n_rows / 2 else "holds text"
+        raise DataFileError(
+            f"{table.name}: column {name} {looks}, with {n} different values in {n_rows} rows; "
+            f"leave it out with --drop {name}, or use --categorical {name} if they are categories."
+        )
+    named = [f"{name} ({n} different values)" for name, n in wide.items()]
+    out = " ".join(f"--drop {shlex.quote(name)}" for name in wide)
     raise DataFileError(
-        f"{table.name}: column {name} {looks}, with {n_values} different values in {n_rows} rows; "
-        f"leave it out with --drop {name}, or use --categorical {name} if they are categories."
+        f"{table.name}: {len(wide)} columns look like IDs or free text in {n_rows} rows: "
+        f"{', '.join(named)}; leave them out with {out}, or use --categorical COLUMN for those "
+        "that are categories."
     )
+
+
+def is_text(column: Any) -> bool:
+    """Whether a column of a Parquet file holds text, or values of several kinds."""
+    import pandas as pd
+
+    return bool(pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column))
 
 
 def are_numbers(frame: Any) -> bool:

@@ -12,7 +12,7 @@ from rich.table import Table
 from votedkernels import ModelFileError, load_model, read_summary
 from votedkernels.cli.console import output, printable, table_of_facts
 from votedkernels.cli.models import classifier_of
-from votedkernels.estimators.summary import ModelSummary
+from votedkernels.estimators.summary import names_with_features
 
 SAID_BY_SUMMARY = (
     "rows",
@@ -39,19 +39,21 @@ def inspect(model: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(summary, indent=2, allow_nan=False))
         return
-    learned = summary_of(model)
-    output().print(describe(summary, {} if learned is None else learned.facts))
-    output().print(describe_kernels(summary["kernels"]))
+    vote = vote_in(model)
+    output().print(describe(summary, {} if vote is None else vote.summary().facts))
+    names = [kernel["name"] for kernel in summary["kernels"]]
+    if vote is not None:
+        names = names_with_features(vote)
+    output().print(describe_kernels(summary["kernels"], names))
 
 
-def summary_of(path: Path) -> ModelSummary | None:
-    """Return ``summary()`` of the model; None if the file needs a function, or is calibrated."""
+def vote_in(path: Path) -> Any:
+    """Return the classifier or regressor; None if the file needs a function, or is calibrated."""
     try:
         model = classifier_of(load_model(path))
     except ModelFileError:
         return None
-    summary: ModelSummary | None = model.summary() if hasattr(model, "summary") else None
-    return summary
+    return model if hasattr(model, "summary") else None
 
 
 def describe(summary: dict[str, Any], learned: Mapping[str, str]) -> Table:
@@ -78,17 +80,18 @@ def describe(summary: dict[str, Any], learned: Mapping[str, str]) -> Table:
     return table_of_facts(facts)
 
 
-def describe_kernels(kernels: list[dict[str, Any]]) -> Table:
-    """Return a table of the kernels, sorted by their share of the vote."""
+def describe_kernels(kernels: list[dict[str, Any]], names: list[str]) -> Table:
+    """Return a table of the kernels under these names, sorted by their share of the vote."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("kernel", overflow="fold")
     for heading in ("mass", "share", "complexity", "penalty"):
         table.add_column(heading, justify="right", no_wrap=True)
     total = sum(kernel["mass"] or 0.0 for kernel in kernels)
-    for kernel in sorted(kernels, key=lambda kernel: -(kernel["mass"] or 0.0)):
+    named = zip(names, kernels, strict=True)
+    for name, kernel in sorted(named, key=lambda pair: -(pair[1]["mass"] or 0.0)):
         share = f"{(kernel['mass'] or 0.0) / total:.1%}" if total else "-"
         table.add_row(
-            printable(kernel["name"]),
+            printable(name),
             number(kernel["mass"]),
             share,
             number(kernel["complexity"]),

@@ -151,7 +151,7 @@ class ConvergenceDisplay:
 
     @property
     def relative_gaps(self) -> list[FloatArray]:
-        """(objective - dual bound) / objective of every record; 0 where the objective is 0."""
+        """Return (objective - dual bound) / objective of each record; 0 if the objective is 0."""
         gaps = []
         for objective, bound in zip(self.objectives, self.dual_bounds, strict=True):
             objective = np.asarray(objective, dtype=np.float64)

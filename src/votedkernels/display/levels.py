@@ -44,7 +44,7 @@ class LevelCurve:
 
 
 def went_down_a_path(search: Any) -> bool:
-    """Whether a search has levels, not a grid of penalties; raise if it has neither."""
+    """Whether a search followed a path of levels rather than a grid; raise if it did neither."""
     if not search.cv_results_:
         raise ValueError(
             "this search completed no level, because time ran out or no kernel got a weight, so "
@@ -110,7 +110,7 @@ def curve_of_levels(search: Any, alternative: Mapping[str, Any]) -> LevelCurve:
 
 
 def best_of_each(results: Mapping[str, Any], rows: IntArray, groups: list[Any]) -> IntArray:
-    """Return, for each group, the row that is best by the criterion of the search."""
+    """Return the row of each group that the criterion of the search prefers."""
     best: dict[Any, int] = {}
     for row, group in zip(rows.tolist(), groups, strict=True):
         loss = results["mean_test_loss"]

@@ -23,7 +23,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def first_step(estimator: Any) -> Any:
-    """Return the first step of a pipeline that does something; it knows the columns of X."""
+    """Return the first step of a pipeline that is not skipped; it knows the columns of X."""
     while isinstance(estimator, Pipeline):
         estimator = next(step for _, step in estimator.steps if step not in NO_STEPS)
     return estimator

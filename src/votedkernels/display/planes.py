@@ -107,7 +107,7 @@ def dense(points: Any) -> FloatArray:
 
 
 def named_columns(points: FloatArray, names: Any) -> Any:
-    """Return points as a frame if the columns had names in fit, since steps can refer to them."""
+    """Return points as a data frame if the columns had names in fit: steps may refer to these."""
     if names is None:
         return points
     try:

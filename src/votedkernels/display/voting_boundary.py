@@ -307,7 +307,7 @@ class VotingBoundaryDisplay:
         return drawn
 
     def sides(self) -> tuple[IntArray, Any]:
-        """Return the class that each voting point votes on, and whether it votes for that class.
+        """Return the class that each point votes about, and whether it votes for or against it.
 
         Returns
         -------

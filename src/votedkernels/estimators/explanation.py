@@ -21,7 +21,8 @@ Line = tuple[str, str, float]
 class Explanation:
     """The terms of f(x) = sum_t contributions_t + intercept, for each explained row.
 
-    `VotedKernelClassifier.explain` returns it. Printing it shows the table of the first row.
+    `VotedKernelClassifier.explain` returns it. Printing it shows the votes on the first row and, if
+    there are background rows, what each feature adds.
 
     Attributes
     ----------
@@ -198,7 +199,11 @@ class Explanation:
         return names, sign * self.contributions[row, column], ("constant", constant), label
 
     def __str__(self) -> str:
-        return self.table() if len(self.contributions) else "no rows"
+        if not len(self.contributions):
+            return "no rows"
+        if self.shapley_values is None:
+            return self.table()
+        return f"{self.table()}\n\n{self.feature_table()}"
 
     def _winners(self) -> IntArray:
         decisions = self.decisions

@@ -116,7 +116,7 @@ def lower_than_both(errors: Figures, votes: Iterable[str], margin: float = 0.0) 
 
 
 def sparsity_ratios(support: Figures, vote: str, svm: str) -> dict[str, float]:
-    """Return, by data set, the SVM's number of support vectors divided by the vote's."""
+    """Return the SVM's number of support vectors divided by the vote's, for each data set."""
     return {
         d: row[svm] / row[vote] if row[vote] else math.inf
         for d, row in support.items()

@@ -67,7 +67,7 @@ def check_record(raw: RawRecord, path: Path | str) -> Record:
 
 
 def _find_wrong_field(raw: RawRecord) -> str:
-    """Return which field is missing or of the wrong type; "" if all are valid."""
+    """Say what is wrong with the fields of a record; "" if nothing is."""
     for name in _TEXTS:
         if not isinstance(raw.get(name), str):
             return f"has no {name}"
@@ -87,7 +87,7 @@ def _find_wrong_field(raw: RawRecord) -> str:
 
 
 def _find_wrong_figures(raw: RawRecord) -> str:
-    """Return which of the lists, all of equal length, has an invalid entry; "" if none has."""
+    """Say which list of a record has an invalid entry; "" if none has."""
     record = cast(Record, raw)
     errors = {
         "validation_errors": (record["validation_errors"], record["n_validation"]),
@@ -121,7 +121,7 @@ def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def name_of(algorithm: str) -> str:
-    """Return an algorithm's name in the paper, or its usual name, or the name itself."""
+    """Return what the paper calls an algorithm or, for others, the usual name."""
     return {**PEER_NAMES, **NAMES}.get(algorithm, algorithm)
 
 

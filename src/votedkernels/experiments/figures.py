@@ -81,7 +81,7 @@ def draw_error_against_support(
 def draw_weight_shares(
     shares: Mapping[str, Sequence[float]], labels: Sequence[str], axis: str
 ) -> str:
-    """Draw the share of each kernel in the sum of |weights|, by algorithm, for one data set."""
+    """Draw each kernel's share of the sum of |weights|, by algorithm, for one data set."""
     with page_style():
         figure = new_figure(3.0, 2.0)
         ax = new_axes(figure, 0.17, 0.24, 0.8, 0.73)

@@ -71,7 +71,7 @@ def voters_of(group: Group) -> list[str]:
 
 
 def panel_shares(group: Group) -> list[Panel]:
-    """Plot the share of each kernel in the sum of |weights|, at the chosen settings."""
+    """Plot each kernel's share of the sum of |weights|, at the chosen settings."""
     panels = []
     axis = "\N{GREEK SMALL LETTER GAMMA}" if group.family == "gaussian" else "degree"
     for dataset in group.datasets:

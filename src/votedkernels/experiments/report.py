@@ -196,13 +196,13 @@ def _gather_claims(literal: Sequence[Group], per_run: Sequence[Group]) -> list[C
 
 
 def _gather_columns(claims: Sequence[ClaimEntry]) -> list[tuple[str, list[str]]]:
-    """Return the columns of the verdicts: kinds of kernels, each with its scalings."""
+    """Return the columns of the table of verdicts: each kind of kernel with its scalings."""
     seen = unique((v.family, v.scaling) for entry in claims for v in entry.verdicts)
     return [(f, [s for g, s in seen if g == f]) for f in unique(f for f, _ in seen)]
 
 
 def _tally(claims: Sequence[ClaimEntry]) -> list[str]:
-    """Count the verdicts, in words, for each kind of kernel and scaling."""
+    """Return a sentence with the number of each verdict, for each kind of kernel and scaling."""
     lines = []
     for where in unique(v.where for entry in claims for v in entry.verdicts):
         here = [v.literal.verdict for e in claims for v in e.verdicts if v.where == where]

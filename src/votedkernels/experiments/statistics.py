@@ -84,7 +84,7 @@ def corrected_t_test(differences: Sequence[float], test_to_train: float) -> TTes
 
 
 def friedman_test(errors: Any) -> FriedmanTest | None:
-    """Compare errors, given as data sets by algorithms; None if there are too few of either."""
+    """Compare errors, a row per data set and a column per algorithm; None if there are too few."""
     table = np.asarray(errors, dtype=float)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
         return None

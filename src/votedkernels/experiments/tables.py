@@ -70,7 +70,7 @@ def _tabulate_means(
 
 
 def tabulate_sparsity(group: Group) -> Table:
-    """Return the support vectors of L2-SVM divided by those of the sparse algorithms."""
+    """Return how many times more support vectors L2-SVM has than each sparse algorithm."""
     votes = [a for a in group.algorithms if a.startswith("vkr") or a == "l1-svm"]
     beside = group.family == "polynomial" and group.rule == "literal"
     columns: list[tuple[str, str]] = [("", "Data set")]

@@ -51,7 +51,7 @@ MAX_FAMILIES = 1000  # the check of their names compares all pairs
 
 
 def open_header(container: Container) -> Record:
-    """Return the header, if it has exactly the required entries."""
+    """Return the header; raise unless it has exactly the required entries."""
     header = Record(container.header, "the header")
     if "tree" in header.value:
         header.expect("versions", "tree", "transposed")
@@ -85,7 +85,7 @@ def build(container: Container, functions: Functions) -> Any:
 
 
 def _build_tree(header: Record, arrays: Arrays, functions: Functions) -> Any:
-    """Return a model made of several estimators, after it has been tried on an example."""
+    """Return a model made of several estimators, and try it on an example row first."""
 
     def read(record: Record, inner: Arrays) -> Any:
         record.expect("kind", *of_vote(record))
@@ -215,7 +215,7 @@ def _describe(families: list[KernelFamily]) -> list[tuple[type, dict[str, Any]]]
 
 
 def _read_features(header: Record) -> dict[str, Any]:
-    """Return the number and the names of the features, as far as the model knows them."""
+    """Return the number and the names of the features; None for what the model does not know."""
     features: dict[str, Any] = {}
     if not header.is_none("n_features"):
         features["n_features_in_"] = header.count("n_features", at_least=1)

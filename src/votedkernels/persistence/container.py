@@ -62,7 +62,7 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 @dataclass(frozen=True)
 class Place:
-    """The header's description of an array."""
+    """Type, shape and position of an array, as the header gives them."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -127,7 +127,7 @@ def encode(header: Mapping[str, Json], arrays: Mapping[str, Array]) -> list[byte
 
 
 def write_whole(path: Path, parts: list[bytes | memoryview]) -> None:
-    """Write a file completely, or leave any file of that name as it was."""
+    """Write a file completely; if that fails, an existing file of that name is left unchanged."""
     with writing_whole(path) as file:
         for part in parts:
             file.write(part)
@@ -156,7 +156,7 @@ def read_container(path: Path, *, with_arrays: bool = True) -> Container:
 
 
 def read_stream(file: IO[bytes], size: int, *, with_arrays: bool = True) -> Container:
-    """Do the same as `read_container`, with an open file of ``size`` bytes."""
+    """Read a file that is already open and has ``size`` bytes, as `read_container` does."""
     digest = hashlib.sha256()
     header, places, written = _read_header(file, size, digest)
     arrays = {}

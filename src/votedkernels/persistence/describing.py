@@ -125,7 +125,7 @@ def describe_vote(model: Any, arrays: dict[str, Array]) -> dict[str, Json]:
 
 
 def _totals_to_json(model: Any) -> dict[str, Json]:
-    """Return the values that a model has only once; older versions ignore unknown ones."""
+    """Return numbers about the whole model; older versions ignore those that they do not know."""
     totals: dict[str, Json] = {
         key: number_to_json(getattr(model, key))
         for key in (*TOTALS, *PENALTIES, *OPTIONAL)

@@ -17,7 +17,7 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def number_to_json(value: SupportsFloat) -> float | str:
-    """Return a number for JSON, which writes doubles so that they are read back unchanged."""
+    """Return a number in a form that JSON writes and reads back unchanged."""
     number = float(value)
     if math.isfinite(number):
         return number

@@ -84,7 +84,7 @@ def _plain_from_json(value: object) -> Any:
 
 
 def is_missing(value: Any) -> str:
-    """Return which kind of missing value this is; it is stored next to the value itself."""
+    """Return "none" or "nan" for a missing value, and "value" for any other."""
     if value is None:
         return "none"
     return "nan" if isinstance(value, float) and math.isnan(value) else "value"
@@ -101,7 +101,7 @@ def parameter_to_json(value: Any, name: str, arrays: dict[str, Array]) -> Json:
 
 
 def dtype_from_json(value: object) -> Any:
-    """Return the type of a stored dtype."""
+    """Return the NumPy type with a stored name."""
     text = Record(value, "a parameter").text("dtype")
     if not _DTYPE.fullmatch(text):
         raise ModelFileError(f"{text[:80]!r} is not a dtype that a step can have.")

@@ -48,7 +48,7 @@ Readers = Mapping[str, Callable[[Record, Arrays], Any]]
 
 @dataclass(frozen=True)
 class Node:
-    """How an estimator that contains others is stored, and an example row for it."""
+    """How to store an estimator that contains others, and an example row for it."""
 
     kind: Any
     write: Callable[[Any, str, dict[str, Array], Writers], dict[str, Json]]

@@ -121,7 +121,7 @@ def table_of_confusion(held_out: HeldOut) -> Table:
 
 
 def table_of_examples(model: Any, classifier: Any, X: Any, y: Any) -> Table | None:
-    """Return the training examples with the largest votes, averaged over rows; None without any."""
+    """Return the training examples with the largest votes on average; None if no example votes."""
     if len(classifier.support_) == 0:
         return None
     rows = transform(earlier_steps(model), X)

@@ -155,7 +155,7 @@ def build_report(
 
 
 def describe_lead(found: Findings) -> str:
-    """Return the result in a few sentences."""
+    """Return a few sentences that sum up the model and its error."""
     data: DataFacts = found.data
     parts = [f"{data.n_rows:,} rows, {len(data.classes)} classes."]
     if found.held_out is not None:
