@@ -80,7 +80,8 @@ def test_extended_values_of_regressions_are_those_of_the_problem(seed):
     solution = solve_by_column_generation(problem, tol=1e-6)
     plain = problem.certify(solution.terms, solution.dual)
     assert extended_values(problem, solution) == pytest.approx(plain, rel=1e-9, abs=1e-12)
-    assert 0 <= closer_rounding_error(problem, solution) <= 1e-9
+    if solution.objective > 0:  # the error is relative to it
+        assert 0 <= closer_rounding_error(problem, solution) <= 1e-9
 
 
 def test_a_proof_is_not_stopped_by_a_deadline():

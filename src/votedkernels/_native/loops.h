@@ -5,7 +5,7 @@
 
 /* -- sums of kernel values ---------------------------------------------------------------- */
 
-/* exp(x) for x <= 0, without branches, so that it runs in vector lanes.
+/* exp(x) for x <= 1, without branches, so that it runs in vector lanes.
  *
  * exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2)/2. This range reduction, with
  * log 2 in two parts, is that of Cody and Waite (Software Manual for the Elementary Functions,
@@ -15,7 +15,8 @@
  * polynomials of lower degree (Chebyshev). Its error is at most 1.6e-17.
  *
  * The relative error is below 2.5e-16 from x = 0 down to -708, where values are 3e-308. Below
- * -708 the result is exp(-708). exp(0) is exactly 1.
+ * -708 the result is exp(-708). exp(0) is exactly 1. Squared distances that rounding has made
+ * negative need not be set to 0 first: the result is wrong by no more than that rounding.
  */
 static inline double NAME(exponential)(double x)
 {

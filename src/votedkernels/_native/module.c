@@ -429,7 +429,7 @@ static PyObject *py_pivot(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
 
 #define METHOD(name, text) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, text}
 static PyMethodDef methods[] = {
-    METHOD(exponentials, "exponentials(x, out): write exp(x) for a matrix of numbers <= 0."),
+    METHOD(exponentials, "exponentials(x, out): write exp(x) for a matrix of numbers <= 1."),
     METHOD(add_gaussians,
            "add_gaussians(base, v, gammas, out): add sum_i v_i exp(-gamma_k base_ji) to out_kj."),
     METHOD(add_powers,

@@ -18,7 +18,16 @@ from sklearn.base import clone
 
 from .._system.budget import Budget
 from ..exceptions import OutOfTime
-from .base import FloatArray, IntArray, KernelFamily, Rows, Table, count_rows, take_rows
+from .base import (
+    FloatArray,
+    IntArray,
+    KernelFamily,
+    Rows,
+    Table,
+    count_rows,
+    inner_products,
+    take_rows,
+)
 from .coded import CodedFamily, Codes
 from .columns import Columns, blocks, evenly
 from .families import are_precomputed
@@ -170,7 +179,7 @@ class LocalColumns(Columns):
                 part = right[rows]
                 # The last block may be smaller; it then gets its own array.
                 out = buffer if len(part) == FUSED_ROWS else None
-                yield rows, family.multiply(left, part, out)
+                yield rows, inner_products(left, part, out)
             elif self._bases[f] is not None:
                 yield rows, np.ascontiguousarray(self.base(f, active[rows], chosen).T)
             else:

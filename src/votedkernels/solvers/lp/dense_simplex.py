@@ -42,7 +42,7 @@ import numpy as np
 from ...exceptions import Infeasible
 from ...kernels.base import FloatArray, IntArray
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult, Table
-from .tableau import FEASIBLE, GOING, STUCK, Program, Tableau, prepare
+from .tableau import FEASIBILITY, FEASIBLE, GOING, STUCK, Program, Tableau, prepare
 
 #: A basis whose inverse has larger entries is treated as singular.
 LARGEST_INVERSE = 1e13
@@ -56,6 +56,8 @@ PIVOTS_PER_ROW = 10
 #: rounding leaves in any case, in units of the sum of sizes.
 ACCURACY, DUAL_ACCURACY = 1e-9, 1e-8
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
+#: Before the end, residuals may be larger by this factor: they only guide the choice of pivots.
+ON_THE_WAY = 100.0
 #: Give up after a new factorisation has contradicted this many final states.
 MOST_DISPUTED = 10
 #: The deadline has ended a run of pivots; `tableau` defines the other ways in which a run ends.
@@ -69,6 +71,8 @@ def solve_dense(
 
     Raises `Infeasible` if an infeasible row cannot be repaired by any variable.
     """
+    if has_row_out_of_reach(lp):
+        raise Infeasible
     n_pivots, limit, n_disputed = 0, PIVOTS_PER_ROW * (len(lp.row_lower) + 20), 0
     with np.errstate(all="ignore"):
         simplex = _DenseSimplex(lp, basis)
@@ -88,6 +92,14 @@ def solve_dense(
             else:
                 simplex.refactor()
     return None
+
+
+def has_row_out_of_reach(lp: LinearProgram) -> bool:
+    """Whether a row cannot come near its bounds wherever the variables are in their box."""
+    most = np.maximum(lp.matrix, 0.0) @ lp.upper
+    least = lp.matrix @ lp.upper - most
+    room = FEASIBILITY * (1 + np.abs(lp.matrix) @ lp.upper)
+    return bool((lp.row_lower > most + room).any() or (lp.row_upper < least - room).any())
 
 
 class _DenseSimplex:
@@ -110,7 +122,7 @@ class _DenseSimplex:
         self.is_new = False
         self.tableau.absorb()
         self.tableau.settle()
-        if not self.is_accurate():
+        if not self.is_accurate(ON_THE_WAY):
             self.refactor()
 
     def refactor(self) -> None:
@@ -130,18 +142,22 @@ class _DenseSimplex:
         both[t.basic], both[t.nonbasic], duals[t.nonbasic] = t.values, t.at, t.reduced
         return both[:n], duals[n:]
 
-    def is_accurate(self) -> bool:
-        """Whether the values still solve the basis' own two systems after all updates."""
+    def is_accurate(self, factor: float = 1.0) -> bool:
+        """Whether the values still solve the basis' own two systems after all updates.
+
+        Residuals may be larger by a ``factor`` than those allowed at the end.
+        """
         t, program, n = self.tableau, self.program, self.program.n_variables
         held, between = t.nonbasic >= n, t.basic[t.basic < n]
         x, duals = self.solution()
         S = t.nonbasic[held] - n
-        primal = np.abs((program.A @ x)[S] - t.at[held]).max(initial=0.0)
+        # Like the tolerances of bounds, these errors are relative to bounds above 1.
+        primal = np.abs((program.A @ x)[S] - t.at[held]) / (1 + np.abs(t.at[held]))
         dual = np.abs((program.cost[:n] - duals @ program.A)[between]).max(initial=0.0)
         # The entries of A are at most 1, so these sums bound the rounding errors of the products.
         return bool(
-            primal <= ACCURACY + ROUNDING * np.abs(x).sum()
-            and dual <= DUAL_ACCURACY + ROUNDING * np.abs(duals).sum()
+            primal.max(initial=0.0) <= factor * (ACCURACY + ROUNDING * np.abs(x).sum())
+            and dual <= factor * (DUAL_ACCURACY + ROUNDING * np.abs(duals).sum())
         )
 
     def result(self, iterations: int) -> LPResult:
