@@ -96,10 +96,15 @@ def solve_dense(
 
 def has_row_out_of_reach(lp: LinearProgram) -> bool:
     """Whether a row cannot come near its bounds wherever the variables are in their box."""
-    most = np.maximum(lp.matrix, 0.0) @ lp.upper
-    least = lp.matrix @ lp.upper - most
-    room = FEASIBILITY * (1 + np.abs(lp.matrix) @ lp.upper)
-    return bool((lp.row_lower > most + room).any() or (lp.row_upper < least - room).any())
+    away = np.flatnonzero((lp.row_lower > 0) | (lp.row_upper < 0))  # not at 0, where x = 0 is
+    if len(away) == 0:
+        return False
+    matrix = lp.matrix[away]
+    most = np.maximum(matrix, 0.0) @ lp.upper
+    least = matrix @ lp.upper - most
+    room = FEASIBILITY * (1 + most - least)
+    too_high, too_low = lp.row_lower[away] > most + room, lp.row_upper[away] < least - room
+    return bool((too_high | too_low).any())
 
 
 class _DenseSimplex:
