@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from threadpoolctl import threadpool_info
 
+from . import _native
 from ._version import __version__
 
 # Distribution names. The version of highspy is that of HiGHS, the linear programming solver.
@@ -40,6 +41,7 @@ def show_versions() -> None:
             ("python", sys.version.replace("\n", " ")),
             ("executable", sys.executable),
             ("machine", platform.platform()),
+            ("compiled loops", "none" if _native.loops is None else _native.loops.CPU),
         ],
     )
     _print_section(

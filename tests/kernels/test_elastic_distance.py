@@ -1,4 +1,5 @@
 import math
+import sys
 from functools import cache
 
 import numpy as np
@@ -259,3 +260,9 @@ def test_slopes_need_three_values():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         VotedKernelClassifier(ElasticDistance(**parameters)).fit(*waves())
+
+
+def test_without_numba_the_error_tells_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "votedkernels.kernels._elastic", None)
+    with pytest.raises(ImportError, match=r"pip install 'votedkernels\[series\]'"):
+        VotedKernelClassifier(ElasticDistance()).fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])

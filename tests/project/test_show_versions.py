@@ -5,7 +5,7 @@ from importlib.metadata import requires, version
 import pytest
 
 import votedkernels
-from votedkernels import show_versions
+from votedkernels import _native, show_versions
 
 
 @pytest.fixture
@@ -34,6 +34,14 @@ def test_every_runtime_dependency_is_listed(printed):
     assert "highspy" in runtime
     for name in runtime:
         assert printed[name] == version(name)
+
+
+@pytest.mark.parametrize("loops", [None, _native.loops])
+def test_compiled_loops_are_named(loops, monkeypatch, capsys):
+    monkeypatch.setattr(_native, "loops", loops)
+    show_versions()
+    name = "none" if loops is None else loops.CPU
+    assert f"compiled loops: {name}\n" in capsys.readouterr().out
 
 
 def test_a_blas_is_named(printed):

@@ -162,5 +162,5 @@ def run_with_progress(
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that compute the records."""
-    packages = ("votedkernels", "numpy", "scipy", "scikit-learn", "highspy", "numba")
+    packages = ("votedkernels", "numpy", "scipy", "scikit-learn", "highspy")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}

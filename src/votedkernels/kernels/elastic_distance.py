@@ -9,7 +9,7 @@ the windows. None of these kernels is positive definite in general.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -105,6 +105,7 @@ class ElasticDistance(KernelFamily):
         """Check the parameters, find the unit, and name the kernels."""
         del sample_weight
         self._check()
+        _compiled_distances()
         self.check_objects(X, "X")  # tables, which are not checked elsewhere
         self.windows_ = np.array(as_tuple(self.windows, parameter="windows of ElasticDistance"))
         self.scales_ = np.array(as_tuple(self.scales, parameter="scales of ElasticDistance"))
@@ -189,8 +190,7 @@ class ElasticDistance(KernelFamily):
 
     def base(self, X: Rows, centers: Rows) -> FloatArray:
         """Return the distances, shape (n_rows, n_centers, n_windows)."""
-        from ._elastic import fill_distances
-
+        fill_distances = _compiled_distances()
         out = np.empty((count_rows(X), count_rows(centers), len(self.windows_)))
         numbers = float(self.cost), float(self.stiffness), float(self.gap)
         joined = *self._joined(X), *self._joined(centers)
@@ -233,6 +233,17 @@ def _in_turn(work: Callable[[slice], None], n: int, size: int) -> None:
     """Call a function on the blocks of range(n), one after the other."""
     for start in range(0, n, size):
         work(slice(start, min(start + size, n)))
+
+
+def _compiled_distances() -> Callable[..., None]:
+    """Return the function that computes distances, which numba compiles when it is first called."""
+    try:
+        from ._elastic import fill_distances
+    except ImportError as error:
+        raise ImportError(
+            "ElasticDistance needs numba; install it with pip install 'votedkernels[series]'."
+        ) from error
+    return cast(Callable[..., None], fill_distances)
 
 
 def slopes(series: FloatArray) -> FloatArray:
