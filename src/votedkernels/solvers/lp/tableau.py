@@ -105,7 +105,7 @@ class Tableau:
 
     def __init__(self, program: Program, table: Table) -> None:
         self.program = program
-        self.basic, self.nonbasic = table.basic.copy(), table.nonbasic.copy()
+        self.basic, self.nonbasic = table.basic.astype(np.intp), table.nonbasic.astype(np.intp)
         self.table = complete(program.A, table)
         self.settle()
 
