@@ -22,8 +22,11 @@ def test_page_is_short_and_has_its_five_parts(page):
 
 
 def test_index_lists_every_page_once():
-    listed = re.findall(r"\[\]\(([\w-]+\.md)\)", (FOLDER / "index.md").read_text(encoding="utf-8"))
+    index = (FOLDER / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\[\]\(([\w-]+\.md)\)", index)
     assert sorted(listed) == [page.name for page in PAGES]
+    tree = index.partition("```{toctree}")[2].partition("```")[0]
+    assert sorted(re.findall(r"^[\w-]+$", tree, re.MULTILINE)) == [page.stem for page in PAGES]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
