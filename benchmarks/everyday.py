@@ -234,7 +234,7 @@ def main() -> None:
     run, records = describe_run(PACKAGES), []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        X, y = make_classification(1000, random_state=0)  # load and compile
+        X, y = make_classification(1000, random_state=0)  # load all modules
         voted_kernel_path(X, y, complexity_penalties=np.arange(1, 61), l1_penalties=[1.0])
         for name in names:
             report_progress(name)

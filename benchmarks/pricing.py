@@ -163,7 +163,7 @@ def price_thresholds(n_rows, n_active):
                 started = time.process_time()
                 run()
                 seconds[name].append(time.process_time() - started)
-        best = {name: min(times[1:]) for name, times in seconds.items()}  # the first one compiles
+        best = {name: min(times[1:]) for name, times in seconds.items()}  # the first one is slower
         records.append({"active": n, "rows": n_rows, "features": X.shape[1]} | best)
         report_progress(f"{n} samples: {best}")
     return records

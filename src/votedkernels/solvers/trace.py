@@ -1,7 +1,7 @@
 """Traces of solvers: how the objective and the bound improve over time.
 
 To compare solvers, let them solve the same problems. Call `warm_up` first to load code that is
-compiled on first use; otherwise, the loading time would be charged to the first solver.
+imported on first use; otherwise, the loading time would be charged to the first solver.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Trace:
 
 
 def warm_up(problem: Problem, tol: float) -> None:
-    """Load all code that is compiled on first use, with a short run of column generation."""
+    """Load all code that is imported on first use, with a short run of column generation."""
     rows = np.arange(min(WARM_UP_SIZE, problem.n_rows))
     centers = np.arange(min(WARM_UP_SIZE, problem.columns.n_centers))
     part = problem.restricted(rows, centers)

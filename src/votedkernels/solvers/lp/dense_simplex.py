@@ -159,7 +159,7 @@ class _DenseSimplex:
         # Like the tolerances of bounds, these errors are relative to bounds above 1.
         primal = np.abs((program.A @ x)[S] - t.at[held]) / (1 + np.abs(t.at[held]))
         dual = np.abs((program.cost[:n] - duals @ program.A)[between]).max(initial=0.0)
-        # The entries of A are at most 1, so these sums bound the rounding errors of the products.
+        # Most entries of A are at most 1, so the sums measure the rounding errors of the products.
         return bool(
             primal.max(initial=0.0) <= factor * (ACCURACY + ROUNDING * np.abs(x).sum())
             and dual <= factor * (DUAL_ACCURACY + ROUNDING * np.abs(duals).sum())
