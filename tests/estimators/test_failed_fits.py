@@ -207,7 +207,7 @@ def test_ctrl_c_on_a_part_of_the_rows_keeps_the_vote_of_that_part(solver, monkey
 
     def interrupted(problem, u):
         seen.append(problem.n_rows)
-        if seen.count(125) == 3:
+        if sum(n < len(y) for n in seen) == 3:
             raise KeyboardInterrupt
         return price(problem, u)
 

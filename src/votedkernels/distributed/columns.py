@@ -29,6 +29,8 @@ from .rows import Future, RemoteRows, is_lost
 
 #: The largest number of rows that the client fetches for a first guess (`solve_subsample`).
 MOST_ROWS_AT_HAND = 20_000
+#: It fetches one row in so many at most.
+ROWS_LEFT = 4
 #: The client fetches at most this many values of chosen columns to relax a vote (128 MiB).
 MOST_VALUES_AT_HAND = 2**24
 #: Active samples are sent in blocks of at most this many bytes.
@@ -180,9 +182,10 @@ class DaskColumns(Columns):
     # -- correlations of all centres ---------------------------------------------------
 
     def worst_columns(
-        self, v: FloatArray, penalties: FloatArray
+        self, v: FloatArray, penalties: FloatArray, of_kernels: FloatArray | None = None
     ) -> tuple[FloatArray, IntArray | None]:
         """Return the correlations of the most violated centres of each chunk, and their indices."""
+        del of_kernels  # sums are not kept
         if self.given is not None:
             return self.correlate(v), None
 
@@ -285,7 +288,7 @@ class DaskColumns(Columns):
     @property
     def most_rows(self) -> int:
         """The largest number of rows to request from `restricted`."""
-        return MOST_ROWS_AT_HAND
+        return min(MOST_ROWS_AT_HAND, self.n_rows // ROWS_LEFT)
 
     def at_hand(self) -> LocalColumns:
         """Return the same columns with all rows and centres in this process."""

@@ -100,6 +100,16 @@ class Columns(ABC):
             out[mine] = codes.levels[self._member_of[kernels[mine]], centers[mine]]
         return out
 
+    #: Sums of all columns may be kept from one pass to the next, in the memory of this process.
+    keeps_sums = False
+
+    def sum_kernels(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
+        """Return what `correlate` returns, but 0 for all rules."""
+        out = self.correlate(v, centers)
+        for f, _ in self.coded():
+            out[self._slice_of(f)] = 0.0
+        return out
+
     @property
     def learn_from_rows(self) -> bool:
         """Whether a family has learned scales or values from the rows."""
@@ -129,8 +139,11 @@ class Columns(ABC):
         self,
         v: FloatArray,
         penalties: FloatArray,
+        of_kernels: FloatArray | None = None,
     ) -> tuple[FloatArray, IntArray | None]:
         """Return correlations, and the indices of their centres (None for all centres).
+
+        ``of_kernels`` is the result of `sum_kernels`, if it is known.
 
         Columns that would not help may be left out: on a cluster, and if all families are rules.
         The column whose correlation is largest relative to its penalty L_k is always returned. Of
@@ -148,9 +161,8 @@ class Columns(ABC):
             for kernel, centers, sums in found:
                 out[kernel, np.searchsorted(chosen, centers)] = sums
             return out, chosen
-        out = self.correlate(v)
+        out = self.sum_kernels(v) if of_kernels is None else of_kernels.copy()
         for kernel, centers, sums in found:
-            out[kernel] = 0.0
             out[kernel, centers] = sums
         return out, None
 

@@ -93,8 +93,14 @@ class LocalColumns(Columns):
 
     # -- the interface ------------------------------------------------------------
 
+    keeps_sums = True
+
     def correlate(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
         """Return sum_i v_i K_k(x_i, c_j) in one pass; see `Columns`."""
+        return self.add_rules(self.sum_kernels(v, centers), v, centers)
+
+    def sum_kernels(self, v: FloatArray, centers: IntArray | None = None) -> FloatArray:
+        """Return what `correlate` returns, but 0 for all rules."""
         active = np.flatnonzero(v)
         n_centers = self.n_centers if centers is None else len(centers)
         weights = v[active]
@@ -124,7 +130,7 @@ class LocalColumns(Columns):
 
         if plain:
             self._map(work, n_centers, BLOCK_CENTERS)
-        return self.add_rules(out, v, centers)
+        return out
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
         """Yield the number and the codes of each coded family."""

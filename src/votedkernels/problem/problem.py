@@ -249,9 +249,14 @@ class Problem:
         """Return sum_i u_i y_i K_k(x_i, c_j) for all centres or for some, in one pass."""
         return self.columns.correlate(self.signed(u), centers)
 
-    def price(self, u: FloatArray) -> Prices:
-        """Return the prices of all columns for a u in the box, in one pass."""
-        correlation, centers = self.columns.worst_columns(self.signed(u), self.penalties)
+    def price(self, u: FloatArray, of_kernels: FloatArray | None = None) -> Prices:
+        """Return the prices of all columns for a u in the box, in one pass.
+
+        ``of_kernels`` is the result of `Columns.sum_kernels`, if it is known.
+        """
+        correlation, centers = self.columns.worst_columns(
+            self.signed(u), self.penalties, of_kernels
+        )
         excess = self.excess(correlation, centers)
         return Prices(self.reward(u) / max(1.0, float(excess.max(initial=0.0))), excess, centers)
 

@@ -93,7 +93,7 @@ def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None
     while True:
         rounds.begin()
         u = problem.into_box(u)
-        prices = problem.price(u)
+        prices = master.passes.price(problem, u)
         best.offer_dual(u, prices.bound)
         rounds.bounded()
         hopeless = float(u.sum()) * rounding > 1
@@ -170,7 +170,7 @@ def price_candidates(
         candidates = prices.centers[candidates]
     for _ in range(CANDIDATE_ROUNDS):
         u = problem.into_box(u)
-        local = problem.excess(problem.correlate(u, candidates), candidates)
+        local = master.passes.excess(problem, u, candidates)
         if not master.add_worst(local, tol, candidates):
             break
         u = improve(master, best)

@@ -35,6 +35,7 @@ from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Terms
 from .lp.ladder import solve_lp
 from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, Table, solve_basis
+from .passes import Passes
 
 #: A column is violated if it exceeds its penalty by more than this share of the tolerance.
 VIOLATION = 0.1
@@ -135,6 +136,7 @@ class Master(ColumnPool):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
+        self.passes = Passes()
         n = len(problem.y)
         self.margins = problem.margins(np.zeros(problem.n_rows))
         inside = self.margins < 1
@@ -180,6 +182,7 @@ class Master(ColumnPool):
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray | Counter):
                 setattr(other, name, value.copy())
+        other.passes = self.passes.copy()
         return other
 
     @property
@@ -274,7 +277,7 @@ class Master(ColumnPool):
         self._forget_rows(free)
         # What the samples fixed at u = w add to the rows of the LP.
         fixed = problem.signed(np.where(high, problem.w, 0.0))
-        offset = problem.columns.sums(fixed, self.kernels, self.centers)
+        offset = self.passes.sums(problem.columns, fixed, self.kernels, self.centers)
         while True:
             answer = self._solve_restricted(free, high, offset)
             if answer is None:

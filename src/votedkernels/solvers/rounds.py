@@ -202,8 +202,8 @@ class Rounds:
         return decision
 
 
-#: A problem is first solved roughly on a quarter of its rows (numbers: half), recursively.
-SUBSAMPLE_RATIO, SUBSAMPLE_RATIO_OF_NUMBERS = 4, 2
+#: A problem is first solved roughly on a third of its rows (numbers: half), recursively.
+SUBSAMPLE_RATIO, SUBSAMPLE_RATIO_OF_NUMBERS = 3, 2
 
 
 def solve_subsample(
@@ -211,9 +211,8 @@ def solve_subsample(
 ) -> Terms | None:
     """Return a vote learned on a part of the rows; None if these are fewer than ``smallest``.
 
-    For numbers, penalties are raised as much as the noise of sums grows with fewer rows. Then fewer
-    columns fit this noise, and fewer have to leave again. This takes at most half of the remaining
-    time.
+    Penalties are raised as much as the noise of sums grows with fewer rows. Then fewer columns fit
+    this noise, and fewer have to leave again. This takes at most half of the remaining time.
     """
     ratio = SUBSAMPLE_RATIO if problem.goals is None else SUBSAMPLE_RATIO_OF_NUMBERS
     n_rows = min(problem.n_rows // ratio, problem.columns.most_rows)
@@ -224,8 +223,7 @@ def solve_subsample(
     n_centers = min(problem.columns.n_centers, n_rows)
     centers = np.sort(random.permutation(problem.columns.n_centers)[:n_centers])
     part = problem.restricted(rows, centers).within(problem.budget.share(2))
-    if problem.goals is not None:
-        part = replace(part, penalties=part.penalties * ratio**0.5)
+    part = replace(part, penalties=part.penalties * ratio**0.5)
     if len(np.unique(part.y)) < 2:
         return None
     try:
