@@ -16,6 +16,7 @@ from votedkernels.problem.solution import (
     closer_rounding_error,
     extended_values,
     rounding_error,
+    rounding_error_by_rows,
     verify,
 )
 from votedkernels.solvers import solve_by_column_generation
@@ -108,14 +109,15 @@ def test_a_large_problem_has_its_bound_lowered_by_the_error(monkeypatch):
     problem = small_problem()
     solution = solve_by_column_generation(problem, tol=1e-6)
     assert verify(problem, solution, 1e-6) is solution
-    doubt = rounding_error(problem, solution)
-    assert 0 < doubt < 1e-6
+    doubt = rounding_error_by_rows(problem, solution)
+    assert 0 < doubt < min(1e-6, rounding_error(problem, solution))
     spoilt = replace(solution, dual_bound=solution.objective)
     checked = verify(problem, spoilt, doubt)
     assert checked.dual_bound == spoilt.dual_bound - doubt * solution.objective
     assert checked.objective == solution.objective
     # Where the error exceeds all, nothing is proved.
-    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 3.0)
+    for estimate in ("rounding_error", "rounding_error_by_rows"):
+        monkeypatch.setattr(certificate, estimate, lambda *args: 3.0)
     checked = verify(problem, spoilt, 1e-6)
     assert (checked.dual_bound, checked.stop_reason) == (0.0, "precision")
 
@@ -127,7 +129,8 @@ def test_a_large_problem_has_its_bound_lowered_by_the_error(monkeypatch):
 def test_rounding_is_looked_into_where_it_comes_near_the_tolerance(
     monkeypatch, doubt, gap, believed
 ):
-    monkeypatch.setattr(certificate, "rounding_error", lambda *args: doubt)
+    for estimate in ("rounding_error", "rounding_error_by_rows"):
+        monkeypatch.setattr(certificate, estimate, lambda *args: doubt)
     monkeypatch.setattr(certificate, "EXTENDED_VALUES", 0)
     problem = small_problem()
     solution = solve_by_column_generation(problem, tol=1e-6)
@@ -218,7 +221,8 @@ def test_a_gap_of_exactly_the_tolerance_is_optimal(monkeypatch, bound, reason):
     problem = small_problem()
     solution = solve_by_column_generation(problem, tol=1e-6)
     assert solution.stop_reason == "optimal"
-    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1.0)
+    for estimate in ("rounding_error", "rounding_error_by_rows"):
+        monkeypatch.setattr(certificate, estimate, lambda *args: 1.0)
     monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: 1.0)
     monkeypatch.setattr(certificate, "extended_values", lambda *args: (1.0, bound))
     assert verify(problem, solution, 0.5).stop_reason == reason
@@ -228,7 +232,8 @@ def test_a_gap_of_exactly_the_tolerance_is_optimal(monkeypatch, bound, reason):
 def test_an_error_as_large_as_allowed_is_allowed(monkeypatch, closer, believed):
     problem = small_problem()
     solution = solve_by_column_generation(problem, tol=1e-6)
-    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1.0)
+    for estimate in ("rounding_error", "rounding_error_by_rows"):
+        monkeypatch.setattr(certificate, estimate, lambda *args: 1.0)
     monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: closer)
     assert (verify(problem, solution, 1.0) is solution) is believed  # a tenth of the tolerance
 
@@ -244,7 +249,8 @@ def test_values_are_extended_where_they_are_not_too_many(monkeypatch, most, exte
     problem = small_problem()
     solution = solve_by_column_generation(problem, tol=1e-6)
     monkeypatch.setattr(certificate, "EXTENDED_VALUES", most)
-    monkeypatch.setattr(certificate, "rounding_error", lambda *args: 1e-3)
+    for estimate in ("rounding_error", "rounding_error_by_rows"):
+        monkeypatch.setattr(certificate, estimate, lambda *args: 1e-3)
     monkeypatch.setattr(certificate, "closer_rounding_error", lambda *args: 1e-3)
     monkeypatch.setattr(certificate, "extended_values", lambda *args: (0.75, 0.5))
     checked = verify(problem, solution, 1e-6)
@@ -278,3 +284,55 @@ def test_kernels_that_lose_digits_prove_no_more_than_they_do():
     K = [np.exp(-gamma * squares) for gamma in family.gammas_]
     worst = max(1.0, *(np.abs((u * y) @ values).max() / 1e-7 for values in K))
     assert solution.dual_bound <= u.sum() / worst + 1e-9 * solution.objective
+
+
+@pytest.mark.parametrize("coef0", [0.0, 1.0])
+def test_the_look_at_each_row_is_between_the_actual_sums_and_the_first_look(coef0):
+    problem = small_problem()
+    X = problem.columns.X
+    family = Polynomial((1, 3), gamma=0.7, coef0=coef0).fit(X, np.ones(30))
+    problem = replace(problem, columns=LocalColumns([family], X, X))
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    closer, by_rows = (
+        closer_rounding_error(problem, solution),
+        rounding_error_by_rows(problem, solution),
+    )
+    assert closer <= 1.01 * by_rows <= 1.02 * rounding_error(problem, solution)
+    v = problem.signed(solution.dual)
+    actual = problem.columns.correlate_sizes(np.abs(v)).max(axis=1)
+    assert (actual <= 1.0001 * problem.columns.largest_sums(v)).all()
+
+
+def test_a_few_outliers_do_not_spoil_the_certificate(monkeypatch):
+    monkeypatch.setattr(certificate, "EXTENDED_VALUES", 0)
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 3))
+    X[:2] *= 300
+    y = np.where(X[:, 0] + random.standard_normal(200) > 0, 1.0, -1.0)
+    columns = LocalColumns([Polynomial((1, 3), gamma=1.0).fit(X, np.ones(200))], X, X)
+    problem = Problem(columns, y, np.full(200, 1 / 200), np.array([1e-2, 1e2]))
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    assert (
+        rounding_error(problem, solution) > 1e-6 > 1e2 * rounding_error_by_rows(problem, solution)
+    )
+    assert solution.stop_reason == "optimal"
+    exact = certificate.extended_values(problem, solution)
+    assert (solution.objective, solution.dual_bound) == pytest.approx(exact, rel=1e-9)
+
+
+def test_the_look_at_each_row_counts_all_hinges_of_a_row():
+    problem = small_problem()
+    twice = np.repeat(np.arange(30), 2)
+    both = replace(
+        problem, y=problem.y[twice], w=problem.w[twice] / 2, hinge_rows=twice, goals=np.ones(60)
+    )
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    halves = replace(solution, dual=solution.dual[twice] / 2)
+    found = rounding_error_by_rows(both, halves)
+    assert found == pytest.approx(rounding_error_by_rows(problem, solution), rel=1e-12)
+
+
+def test_there_is_no_look_at_each_row_with_a_squared_norm():
+    problem = small_problem()
+    solution = solve_by_column_generation(problem, tol=1e-6)
+    assert rounding_error_by_rows(replace(problem, l2_penalty=0.5), solution) == np.inf

@@ -305,6 +305,10 @@ class KernelFamily(BaseEstimator):
         base = self.base(take_rows(X, list(few[0])), take_rows(centers, list(few[1])))
         return np.array([np.abs(self.member(base, k)).max() for k in range(self.n_kernels)])
 
+    def largest_sums(self, X: Rows, centers: Rows, v: FloatArray) -> FloatArray:
+        """Return a bound on ``max_j sum_i |v_i K_k(x_i, c_j)|`` for each member."""
+        return self.largest(X, centers) * float(np.abs(v).sum())
+
     def error_growth(self, X: Rows) -> FloatArray:
         """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         del X

@@ -229,6 +229,10 @@ class Columns(ABC):
     def largest(self) -> FloatArray:
         """Return the approximate maximum of ``|K_k|`` for each kernel."""
 
+    def largest_sums(self, v: FloatArray) -> FloatArray:
+        """Return a bound on ``max_j sum_i |v_i K_k(x_i, c_j)|`` for each kernel."""
+        return self.largest() * float(np.abs(v).sum())
+
     @abstractmethod
     def error_growth(self) -> FloatArray:
         """Return the factor by which each K_k's rounding error exceeds that of a single number."""

@@ -400,6 +400,16 @@ class LocalColumns(Columns):
                 parts.append(np.array([np.abs(values).max() for values in family.members(base)]))
         return np.concatenate(parts)
 
+    def largest_sums(self, v: FloatArray) -> FloatArray:
+        """Return a bound on ``max_j sum_i |v_i K_k(x_i, c_j)|`` for each kernel."""
+        parts = []
+        for f, family in enumerate(self.families):
+            if family.is_costly:
+                parts.append(self.largest()[self._slice_of(f)] * float(np.abs(v).sum()))
+            else:
+                parts.append(family.largest_sums(self.X, self.centers, v))
+        return np.concatenate(parts)
+
     def error_growth(self) -> FloatArray:
         """Return the factor by which each K_k's rounding error exceeds that of a single number."""
         return np.concatenate([f.error_growth(self.X) for f in self.families])

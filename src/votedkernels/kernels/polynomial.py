@@ -158,6 +158,12 @@ class Polynomial(KernelFamily):
         """Return a bound on |K_k| for each degree."""
         return np.asarray(self._largest_base(X, centers) ** self.degrees_.astype(np.float64))
 
+    def largest_sums(self, X: Table, centers: Table, v: FloatArray) -> FloatArray:
+        """Return a bound by Cauchy-Schwarz in which each row has its own norm."""
+        radius = math.sqrt(float(squared_norms(centers).max(initial=0.0)))
+        bases = self.gamma_ * radius * np.sqrt(squared_norms(X)) + abs(self.coef0)
+        return np.array([float(np.abs(v) @ bases**degree) for degree in self.degrees_])
+
     def check_range(self, X: Table, centers: Table) -> None:
         """Raise before any work if a degree would overflow."""
         largest = self._largest_base(X, centers)

@@ -13,11 +13,13 @@ larger (`error_growth`). The hybrid norm adds sums over pairs of weights, with e
     eps * rho sum_k max|K_k| (sum_j |a_kj|)^2 / F      (the square, and that of v)
     eps * rho max_k (sum_j |v_kj|) max|K_k| / L_k      (the part of v in the dual constraints)
 
-If these errors are not small compared with the tolerance or the gap, they are estimated again from
-the actual sums of |a K| and u |K|, row by row and column by column. If they are still too large, F
-and D are recomputed in extended precision (`numpy.longdouble`), by the simplest code possible, and
-rounded away from each other by what even that may err. If the problem is too large for that, its
-lower bound is reduced by the error.
+If these errors are not small compared with the tolerance or the gap, they are estimated again with
+the norm of each row instead of the largest one: a few outliers make max|K| large, but few of the
+values in a sum. If that does not help, they are estimated from the actual sums of |a K| and u |K|,
+row by row and column by column. If they are still too large, F and D are recomputed in extended
+precision (`numpy.longdouble`), by the simplest code possible, and rounded away from each other by
+what even that may err. If the problem is too large for that, its lower bound is reduced by the
+error.
 """
 
 from __future__ import annotations
@@ -89,6 +91,8 @@ def verify(problem: Problem, solution: Solution, tol: float) -> Solution:
         return solution
     doubt = rounding_error(problem, solution)
     allowed = max(0.1 * tol, 0.01 * solution.gap / solution.objective)
+    if doubt > allowed:
+        doubt = min(doubt, rounding_error_by_rows(problem, solution))
     if doubt <= allowed:
         return solution
     if problem.columns.n_values <= EXTENDED_VALUES:
@@ -124,6 +128,26 @@ def rounding_error(problem: Problem, solution: Solution) -> float:
     if problem.l2_penalty:
         error += problem.l2_penalty * _hybrid_error(problem, solution, largest)
     return eps * error
+
+
+def rounding_error_by_rows(problem: Problem, solution: Solution) -> float:
+    """Return the same estimate, but with a bound on |K| for each row; infinite with a squared norm.
+
+    The errors of F add up to about sum_t |a_t| sum_i w_i |K_t(x_i)|.
+    """
+    if problem.l2_penalty:
+        return math.inf
+    columns, terms = problem.columns, solution.terms
+    rows = np.arange(problem.n_rows) if problem.hinge_rows is None else problem.hinge_rows
+    w = np.bincount(rows, problem.w, problem.n_rows).astype(np.float64, copy=False)
+    growth = columns.error_growth()
+    of_vote, of_dual = (
+        columns.largest_sums(v) * growth for v in (w, problem.signed(solution.dual))
+    )
+    votes = float(np.abs(terms.weights) @ of_vote[terms.kernels]) / solution.objective
+    priced = problem.penalties > 0
+    ratios = of_dual[priced] / problem.penalties[priced]
+    return ULPS * float(np.finfo(np.float64).eps) * max(votes, float(ratios.max(initial=0.0)))
 
 
 def _hybrid_error(problem: Problem, solution: Solution, largest: FloatArray) -> float:
