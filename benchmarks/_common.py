@@ -27,14 +27,14 @@ def report_progress(text: str) -> None:
 @contextmanager
 def counted_values(kind, *passes):
     """Count the kernel values that the passes of a class of columns evaluate, in a list."""
-    count, originals = [0], {name: getattr(kind, name) for name in passes or ("correlate",)}
+    count, originals = [0], {name: getattr(kind, name) for name in passes or ("sum_kernels",)}
 
     def counting(original):
-        def priced(self, v, centers=None):
-            some = original.__name__ == "correlate" and centers is not None
-            n_centers = len(centers) if some else self.n_centers
+        def priced(self, v, *rest):
+            some = original.__name__ != "worst_columns" and rest and rest[0] is not None
+            n_centers = len(rest[0]) if some else self.n_centers
             count[0] += self.n_kernels * n_centers * int(np.count_nonzero(v))
-            return original(self, v, centers)
+            return original(self, v, *rest)
 
         return priced
 
