@@ -17,7 +17,9 @@ import numpy as np
 from ..exceptions import LPFailed, OutOfTime
 from ..kernels.base import FloatArray
 from ..problem import Prices, Problem, Solution, Terms
-from .coordinate_descent import descend
+from .coordinate_descent import descend, grow_pool
+from .descent_pool import DescentPool
+from .elastic_pool import ElasticPool
 from .master import Master
 from .rounds import Incumbent, Round, Rounds, solve_subsample
 
@@ -37,6 +39,15 @@ GAIN = 1e-6
 FEW_ROUNDS = 3
 
 
+#: What a solution of the same problem with other penalties can be continued from.
+AnyMaster = Master | ElasticPool
+
+
+def new_master(problem: Problem) -> AnyMaster:
+    """Return the master that suits a problem, without columns."""
+    return Master(problem) if problem.squares is None else ElasticPool(problem)
+
+
 def solve_by_column_generation(
     problem: Problem,
     *,
@@ -44,7 +55,7 @@ def solve_by_column_generation(
     max_iter: int | None = None,
     start: Terms | None = None,
     on_round: Callable[[Round], bool] | None = None,
-    master: Master | None = None,
+    master: AnyMaster | None = None,
 ) -> Solution:
     """Minimise F to a relative gap of ``tol``, within the problem's budget.
 
@@ -59,10 +70,12 @@ def solve_by_column_generation(
         Columns to start the pool with.
     on_round : callable, default=None
         Called with a `Round`; returns True to stop the solver.
-    master : Master, default=None
-        The master of the same problem with other penalties, to continue from.
+    master : Master or ElasticPool, default=None
+        The master of the same problem with other penalties, to continue from (`new_master`).
     """
     rounds = Rounds(problem, tol=tol, max_iter=max_iter, on_round=on_round)
+    if isinstance(master, ElasticPool) or problem.squares is not None:
+        return rounds.run(lambda: _grow_elastic_pool(rounds, start, master))
     if problem.l2_penalty:  # no LP: the pool is solved by an interior point method
         return descend(rounds, start)
     try:
@@ -108,6 +121,19 @@ def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None
         rounds.moved()
         if problem.columns.n_kernels * problem.columns.n_centers * np.count_nonzero(u) > CHEAP_PASS:
             u = price_candidates(master, best, u, prices, tol)
+
+
+def _grow_elastic_pool(rounds: Rounds, start: Terms | None, pool: AnyMaster | None) -> str:
+    """Solve the elastic net; return why no further improvement is possible."""
+    problem = rounds.problem
+    if not isinstance(pool, ElasticPool):
+        pool = ElasticPool(problem)
+        start = start or _start_from_subsample(problem)
+    pool.go_on_with(problem)
+    reason = grow_pool(rounds, start, pool)
+    if reason != "precision":
+        return reason
+    return grow_pool(rounds, rounds.best.terms, DescentPool(problem))  # slower, but more robust
 
 
 def _start_from_subsample(problem: Problem) -> Terms | None:

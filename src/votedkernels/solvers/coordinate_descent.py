@@ -59,20 +59,28 @@ def descend(rounds: Rounds, start: Terms | None) -> Solution:
     """Run further rounds on a problem, starting from a vote if there is one."""
     if vanishing_penalties(rounds.problem).any():
         return rounds.run(lambda: _lower_floors(rounds, start))
-    return rounds.run(lambda: _grow_pool(rounds, start))
+    return rounds.run(lambda: _descend(rounds, start))
 
 
-def _grow_pool(rounds: Rounds, start: Terms | None) -> str:
-    """Add the steepest coordinates round by round; return why no improvement is possible."""
-    problem, best, tol = rounds.problem, rounds.best, rounds.tol
-    pool = DescentPool(problem)
+def _descend(rounds: Rounds, start: Terms | None) -> str:
+    problem = rounds.problem
     if start is None and problem.center_rows is None:  # the hybrid norm needs centres that are rows
         solve = partial(solve_by_coordinate_descent, tol=SUBSAMPLE_TOL)
         start = solve_subsample(problem, solve, smallest=SMALLEST_SUBSAMPLE)
+    return grow_pool(rounds, start, DescentPool(problem))
+
+
+def grow_pool(rounds: Rounds, start: Terms | None, pool: DescentPool) -> str:
+    """Add the steepest coordinates round by round; return why no improvement is possible.
+
+    If the pool has columns already, it goes on from its last solution.
+    """
+    problem, best, tol = rounds.problem, rounds.best, rounds.tol
     u, v = problem.empty_dual(), Terms.none()
     if start is not None and len(start.kernels):
         rounds.offer_start(start)
         pool.add_terms(start)
+    if len(pool.kernels):
         u, v = pool.improve(best, tol, 1.0)
     smallest_gap, last_gain = np.inf, rounds.n_iter
     while True:

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Solution, union_of_terms
-from . import Master, solve_by_column_generation
+from .column_generation import AnyMaster, new_master, solve_by_column_generation
 from .grid_order import Frontier, Pair
+from .master import Master
 
 #: The masters of solved pairs may take this many bytes together. If there is not much more memory
 #: than that, only the last one is kept.
@@ -103,7 +104,7 @@ def solve_grid(
                 at_point,
                 tol=tol,
                 max_iter=max_iter,
-                start=last if problem.l2_penalty else None,
+                start=last if isinstance(master, Master) and problem.l2_penalty else None,
                 master=master,
             )
             masters.keep(number, master, solutions[pair])
@@ -125,17 +126,17 @@ class Masters:
     def __init__(self, problem: Problem, prices: FloatArray) -> None:
         self.problem, self.prices = problem, prices
         self.frontier = Frontier(prices)
-        self.kept: dict[int, Master] = {}
-        self.last = Master(problem)
+        self.kept: dict[int, AnyMaster] = {}
+        self.last = new_master(problem)
         self.most_bytes = MOST_BYTES if problem.budget.memory >= PLENTY else 0
 
-    def take(self, start: int | None, *, branching: bool) -> Master:
+    def take(self, start: int | None, *, branching: bool) -> AnyMaster:
         """Return a copy of the master of a solved pair, or the last one itself."""
         if branching and start is not None and self.most_bytes:
             return self.kept[start].copy()
         return self.last
 
-    def keep(self, pair: int, master: Master, solution: Solution) -> None:
+    def keep(self, pair: int, master: AnyMaster, solution: Solution) -> None:
         """Keep the master of a solved pair; forget the oldest ones if there are too many."""
         self.last = self.kept[pair] = master
         prices, terms = self.prices[pair], solution.terms
