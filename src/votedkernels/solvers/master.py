@@ -125,7 +125,8 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 #: So many times more rows are variables while columns are violated by more than SETTLED_EXCESS.
 UNSETTLED = 2
-STORE_ALL_ROWS = 4000
+#: With at most this many rows, columns are stored on all rows, if memory allows for many columns.
+STORE_ALL_ROWS, MANY_COLUMNS = 20_000, 2000
 MANY_INSIDE = 1000
 #: Units that differ by less than this factor count as equal.
 COARSER = 1e3
@@ -154,7 +155,8 @@ class Master(ColumnPool):
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         n = problem.n_rows
-        self._stored = np.arange(n) if n <= STORE_ALL_ROWS else np.empty(0, np.intp)
+        self._stores_all = n <= STORE_ALL_ROWS and 8 * n * MANY_COLUMNS <= problem.budget.memory
+        self._stored = np.arange(n) if self._stores_all else np.empty(0, np.intp)
         self._where = np.full(n, -1, np.intp)
         self._where[self._stored] = np.arange(len(self._stored))
         self._values = np.empty((0, len(self._stored)))
@@ -334,7 +336,7 @@ class Master(ColumnPool):
 
     def _forget_rows(self, keep: NDArray[np.bool_]) -> None:
         """Drop the stored values of rows that are no longer needed, if there are many."""
-        if self.problem.n_rows <= STORE_ALL_ROWS or len(self._stored) < 2 * keep.sum():
+        if self._stores_all or len(self._stored) < 2 * keep.sum():
             return
         kept = self._rows_of(keep)[self._stored]
         self._stored, self._values = self._stored[kept], self._values[:, kept]
