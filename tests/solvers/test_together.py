@@ -209,8 +209,7 @@ def test_problems_whose_programs_fail_descend(monkeypatch):
 
 def test_as_many_problems_together_as_memory_holds(monkeypatch):
     problems = problems_of()
-    columns = problems[0].columns
-    each = 8 * together.ARRAYS * columns.n_kernels * columns.n_centers
+    each = together.bytes_of_turn(problems[0])
     assert list(groups_in_memory(problems)) == [range(6)]
     for memory, expected in [(8 * each, [4, 2]), (2 * each, [1] * 6), (0, [1] * 6)]:
         little = [problem.within(Budget(memory=memory)) for problem in problems]
@@ -223,7 +222,7 @@ def test_groups_of_a_fit_find_the_same(monkeypatch):
     X, y = make_blobs(300, 5, centers=5, cluster_std=4.0, random_state=0)
     model = VotedKernelClassifier(KERNELS["kernels"](), complexity_penalty=1e-3, tol=1e-9)
     whole = model.fit(X, y).class_objectives_
-    monkeypatch.setattr(together, "MOST_BYTES", 3 * 8 * together.ARRAYS * 4 * 300)
+    monkeypatch.setattr(together, "bytes_of_turn", lambda _: together.MOST_BYTES // 3)
     np.testing.assert_allclose(model.fit(X, y).class_objectives_, whole, rtol=2e-9)
     assert model.stop_reason_ == "optimal"
 

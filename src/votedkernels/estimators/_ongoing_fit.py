@@ -11,7 +11,6 @@ read the values from the attribute ``progress`` of the log record.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -300,7 +299,8 @@ class OngoingFit:
 
     def solve(self) -> None:
         """Solve all problems, together if possible, otherwise each in its share of the time."""
-        if can_solve_together(self.estimator.solver, self.problems):
+        together = can_solve_together(self.estimator.solver, self.problems)
+        if together:
             for numbers in groups_in_memory(self.problems):
                 if solve_group(self, numbers):
                     return
@@ -311,15 +311,13 @@ class OngoingFit:
                 self._solve_one(number, len(self.problems) - number, on_round)
                 if self.progress.end_problem(name):
                     return
-        budget = self.training.columns.budget
-        if math.isinf(budget.deadline):
-            return
-        # Problems that used up their share of the time get what the others left over.
-        late = [n for n, found in enumerate(self.solutions) if found.stop_reason == "time-limit"]
-        for place, number in enumerate(late):
-            if budget.is_late:
+        # Problems that used up their share of the time or memory get what the others left over.
+        scarce = ("time-limit", "memory-limit") if together else ("time-limit",)
+        again = [n for n, found in enumerate(self.solutions) if found.stop_reason in scarce]
+        for place, number in enumerate(again):
+            if self.training.columns.budget.is_late:
                 return
-            self._solve_one(number, len(late) - place)
+            self._solve_one(number, len(again) - place)
 
     def run(self, attempt: FitAttempt) -> None:
         """Solve all problems and publish the model; after Ctrl-C, keep the best one so far."""

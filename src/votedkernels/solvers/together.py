@@ -24,8 +24,9 @@ from .rounds import Finished, Round, Rounds, Subsample
 CHEAP_PASS = 10**7
 #: Bytes that the sums of all problems may take if memory is not limited.
 MOST_BYTES = 2**30
-#: How many arrays of a number per column each problem needs at the same time.
-ARRAYS = 4
+#: How many arrays with a number per column, and with a number per row, each problem needs at once.
+SUMS_AT_ONCE = 4
+ARRAYS_OF_ROWS = 12
 
 OnRound = Callable[[Round], bool]
 
@@ -110,7 +111,7 @@ def solve_together(
         On Ctrl-C, with the best solution of each problem.
     """
     n, budget = len(problems), problems[0].budget
-    share = replace(budget, memory=budget.memory // n)
+    share = replace(budget, memory=budget.memory // n, block_memory=budget.block_memory // n)
     turns = [
         Turn(
             Rounds(problem.within(share), tol=tol, max_iter=max_iter, on_round=on_round),
@@ -177,8 +178,14 @@ def _start_from_subsample(turns: list[Turn]) -> None:
 
 def groups_in_memory(problems: Sequence[Problem]) -> Iterator[range]:
     """Yield the numbers of problems that can be solved together in the memory that there is."""
-    columns = problems[0].columns
-    each = 8 * ARRAYS * columns.n_kernels * columns.n_centers
-    size = max(1, min(MOST_BYTES, columns.budget.memory // 2) // max(1, each))
+    most = min(MOST_BYTES, problems[0].budget.memory // 2)
+    size = max(1, most // bytes_of_turn(problems[0]))
     for start in range(0, len(problems), size):
         yield range(start, min(start + size, len(problems)))
+
+
+def bytes_of_turn(problem: Problem) -> int:
+    """Return the bytes that one problem needs between passes, without its pool."""
+    columns = problem.columns
+    per_column = SUMS_AT_ONCE * columns.n_kernels * columns.n_centers
+    return 8 * (per_column + ARRAYS_OF_ROWS * problem.n_rows)
