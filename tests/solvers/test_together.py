@@ -218,6 +218,19 @@ def test_as_many_problems_together_as_memory_holds(monkeypatch):
     assert list(groups_in_memory(problems)) == [range(3), range(3, 6)]
 
 
+def test_memory_is_divided_once(monkeypatch):
+    seen = {}
+
+    def watched(rounds, start, master, cheap):
+        seen.setdefault(rounds.problem.n_rows, set()).add(rounds.problem.budget.memory)
+        return generate_columns(rounds, start, master, cheap)
+
+    generate_columns = together.generate_columns
+    monkeypatch.setattr(together, "generate_columns", watched)
+    solve_together([p.within(Budget(memory=6 * 10**9)) for p in problems_of()], tol=1e-3)
+    assert seen == {200: {10**9}, 600: {10**9}}
+
+
 def test_groups_of_a_fit_find_the_same(monkeypatch):
     X, y = make_blobs(300, 5, centers=5, cluster_std=4.0, random_state=0)
     model = VotedKernelClassifier(KERNELS["kernels"](), complexity_penalty=1e-3, tol=1e-9)

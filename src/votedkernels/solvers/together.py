@@ -122,17 +122,17 @@ def solve_together(
         )
     ]
     try:
-        _take_turns(turns)
+        _take_turns(turns, problems)
     except KeyboardInterrupt:
         raise SeveralInterrupted([turn.interrupted() for turn in turns]) from None
     return [turn.solution for turn in turns if turn.solution is not None]
 
 
-def _take_turns(turns: list[Turn]) -> None:
+def _take_turns(turns: list[Turn], problems: Sequence[Problem]) -> None:
     """Bring all turns to their ends."""
     try:
-        turns[0].problem.budget.check_time()
-        _start_from_subsample(turns)
+        problems[0].budget.check_time()
+        _start_from_subsample(turns, problems)
         for turn in turns:
             turn.begin()
         while waiting := [turn for turn in turns if turn.is_waiting]:
@@ -157,12 +157,12 @@ def _price(waiting: list[Turn]) -> list[Prices]:
     ]
 
 
-def _start_from_subsample(turns: list[Turn]) -> None:
+def _start_from_subsample(turns: list[Turn], problems: Sequence[Problem]) -> None:
     """Solve all problems on the same part of the rows, for the votes to start from."""
-    sample = Subsample.of(turns[0].problem, SMALLEST_SUBSAMPLE)
+    sample = Subsample.of(problems[0], SMALLEST_SUBSAMPLE)
     if sample is None:
         return
-    parts = [sample.part_of(turn.problem) for turn in turns]
+    parts = [sample.part_of(problem) for problem in problems]
     starting = [turn for turn, part in zip(turns, parts, strict=True) if part is not None]
     if not starting:
         return
