@@ -33,7 +33,8 @@ def counted_values(kind, *passes):
         def priced(self, v, *rest):
             some = original.__name__ != "worst_columns" and rest and rest[0] is not None
             n_centers = len(rest[0]) if some else self.n_centers
-            count[0] += self.n_kernels * n_centers * int(np.count_nonzero(v))
+            active = np.count_nonzero(v if v.ndim == 1 else v.any(axis=0))  # of any vector
+            count[0] += self.n_kernels * n_centers * int(active)
             return original(self, v, *rest)
 
         return priced

@@ -35,14 +35,20 @@ class Recorder:
 
     def __init__(self):
         self.seen = []
-        solve = _ongoing_fit.solve_problem
+        solve, solve_group = _ongoing_fit.solve_problem, _ongoing_fit.solve_group
 
         def recording(solver, problem, **options):
             solution = solve(solver, problem, **options)
             self.seen.append((problem, solution))
             return solution
 
+        def recording_group(fit, numbers):
+            stops = solve_group(fit, numbers)
+            self.seen += [(fit.problems[number], fit.solutions[number]) for number in numbers]
+            return stops
+
         _ongoing_fit.solve_problem = recording
+        _ongoing_fit.solve_group = recording_group
 
 
 class Untrue(Exception):

@@ -75,6 +75,14 @@ class SolverInterrupted(KeyboardInterrupt):
         self.solution = solution
 
 
+class SeveralInterrupted(KeyboardInterrupt):
+    """Ctrl-C was pressed while problems were solved together. Carries their best solutions."""
+
+    def __init__(self, solutions: list[Solution]) -> None:
+        super().__init__()
+        self.solutions = solutions
+
+
 class NotPlainError(ValueError):
     """A value that a model file cannot hold."""
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from votedkernels import Gaussian, Polynomial, VotedKernelClassifier, voted_kernel_path
 from votedkernels.complexity import Local
 from votedkernels.datasets import make_waveform
+from votedkernels.estimators import _ongoing_fit
 from votedkernels.solvers import descent_pool
 
 
@@ -37,6 +38,21 @@ def test_pools_keep_to_the_limit(solver, fit_intercept):
     assert model.stop_reason_ == "memory-limit"
     assert 0 < len(model.support_) < 1500
     assert 0 <= model.dual_bound_ <= model.objective_ < 1
+
+
+def test_classes_that_are_solved_together_keep_to_the_limit_and_use_it(monkeypatch):
+    X, _ = make_waveform(1000, random_state=0)
+    y = np.digitize(X[:, 0], [-1, -0.5, 0, 0.5, 1])
+    model = VotedKernelClassifier(
+        Gaussian((30.0,)), complexity_penalty=1e-4, l1_penalty=1e-4, memory_limit=40_000_000
+    )
+    assert peak_of(model, X, y) <= model.memory_limit
+    assert model.stop_reason_ == "memory-limit"
+    assert 0 <= model.dual_bound_ <= model.objective_ < 6
+    together = model.objective_
+    monkeypatch.setattr(_ongoing_fit, "can_solve_together", lambda *_: False)
+    with pytest.warns(ConvergenceWarning, match="memory-limit"):
+        assert together <= 1.01 * model.fit(X, y).objective_
 
 
 def test_the_warning_names_the_limit():

@@ -176,6 +176,54 @@ static void NAME(add_stored_powers_to_10)(const Stored *stored, double *out)
     NAME(add_stored_powers)(stored, out, 10);
 }
 
+/* Add the values of kernel k at row r and some centres to the sums of all vectors that weigh r. */
+static inline void NAME(share)(const Several *several, Py_ssize_t r, Py_ssize_t k,
+                               Py_ssize_t start, const double *restrict values, Py_ssize_t width,
+                               double *out)
+{
+    for (Py_ssize_t e = several->starts[r]; e < several->starts[r + 1]; e++) {
+        Py_ssize_t vector = k * several->n_vectors + several->which[e];
+        double v = several->v[e], *restrict sums = out + vector * several->n_centers + start;
+        for (Py_ssize_t j = 0; j < width; j++) sums[j] += v * values[j];
+    }
+}
+
+/* Compute each value of some rows once, and add it to the sums of all vectors that weigh its row:
+ * add sum_r v_cr exp(-gamma_k base_rj) to out_kcj. */
+static void NAME(add_gaussians_to_several)(const Several *several, const double *gammas,
+                                           double *out, Py_ssize_t n_gammas)
+{
+    double values[TILE];
+    for (Py_ssize_t start = 0; start < several->n_centers; start += TILE) {
+        Py_ssize_t width = several->n_centers - start < TILE ? several->n_centers - start : TILE;
+        for (Py_ssize_t k = 0; k < n_gammas; k++)
+            for (Py_ssize_t r = 0; r < several->n_rows; r++) {
+                const double *row = several->base + r * several->n_centers + start;
+                double gamma = gammas[k];
+                for (Py_ssize_t j = 0; j < width; j++)
+                    values[j] = NAME(exponential)(-gamma * row[j]);
+                NAME(share)(several, r, k, start, values, width, out);
+            }
+    }
+}
+
+/* The same for the powers k + 1 of the base. */
+static void NAME(add_powers_to_several)(const Several *several, double *out, Py_ssize_t n_powers)
+{
+    double values[TILE];
+    for (Py_ssize_t start = 0; start < several->n_centers; start += TILE) {
+        Py_ssize_t width = several->n_centers - start < TILE ? several->n_centers - start : TILE;
+        for (Py_ssize_t r = 0; r < several->n_rows; r++) {
+            const double *row = several->base + r * several->n_centers + start;
+            for (Py_ssize_t j = 0; j < width; j++) values[j] = 1.0;
+            for (Py_ssize_t k = 0; k < n_powers; k++) {
+                for (Py_ssize_t j = 0; j < width; j++) values[j] *= row[j];
+                NAME(share)(several, r, k, start, values, width, out);
+            }
+        }
+    }
+}
+
 /* -- pivots ------------------------------------------------------------------------------- */
 
 /* y += a x */

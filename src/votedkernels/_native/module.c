@@ -47,6 +47,17 @@ typedef struct {
     const double *v;
 } Stored;
 
+/* Some rows of a base, and vectors of weights on them. Those of row r are entries starts[r] to
+ * starts[r + 1] - 1 of `which`, the vectors, and of `v`. */
+typedef struct {
+    const double *base;
+    Py_ssize_t n_rows, n_centers, n_vectors;
+    const Py_ssize_t *starts, *which;
+    const double *v;
+} Several;
+/* So many values at a time are added to several sums, few enough for the first-level cache. */
+#define TILE 128
+
 /* The constants of `solvers.lp.tableau`. */
 #define PIVOT 1e-9
 #define TIE 1e-12
@@ -159,13 +170,16 @@ typedef struct {
     void (*add_stored_powers_to_3)(const Stored *, double *);
     void (*add_stored_powers_to_5)(const Stored *, double *);
     void (*add_stored_powers_to_10)(const Stored *, double *);
+    void (*add_gaussians_to_several)(const Several *, const double *, double *, Py_ssize_t);
+    void (*add_powers_to_several)(const Several *, double *, Py_ssize_t);
     int (*pivot)(Tableau *, Py_ssize_t, Py_ssize_t *);
 } Loops;
 
 #define LOOPS(cpu)                                                                                 \
     {#cpu, exponentials_##cpu, add_gaussians_##cpu, add_powers_to_5_##cpu, add_powers_to_10_##cpu, \
      add_stored_gaussians_##cpu, add_stored_powers_to_3_##cpu, add_stored_powers_to_5_##cpu,       \
-     add_stored_powers_to_10_##cpu, pivot_##cpu}
+     add_stored_powers_to_10_##cpu, add_gaussians_to_several_##cpu, add_powers_to_several_##cpu,   \
+     pivot_##cpu}
 static const Loops generic_loops = LOOPS(generic);
 #if defined(HAS_VECTORS)
 static const Loops avx2_loops = LOOPS(avx2), avx512_loops = LOOPS(avx512);
@@ -373,6 +387,76 @@ static PyObject *py_add_stored_powers(PyObject *self, PyObject *const *args, Py_
     return finished(&arrays, nothing());
 }
 
+/* The base args[0] with the weights args[1] to args[3]; the sums are in args[4], where the rows of
+ * kernel k follow those of kernel k - 1, and `n_vectors` is args[5]. NULL with an exception. */
+static double *several_sums(Arrays *arrays, PyObject *const *args, Several *several, Py_ssize_t *n)
+{
+    Py_ssize_t width, sums, sizes[2];
+    several->n_vectors = PyLong_AsSsize_t(args[5]);
+    if (several->n_vectors == -1 && PyErr_Occurred()) return NULL;
+    several->base = matrix(arrays, args[0], &several->n_rows, &several->n_centers);
+    if (several->base == NULL) return NULL;
+    double *out = matrix(arrays, args[4], &sums, &width);
+    if (out == NULL) return NULL;
+    for (int i = 0; i < 2; i++) {
+        Py_buffer *view = &arrays->views[arrays->n];
+        if (PyObject_GetBuffer(args[1 + i], view, PyBUF_C_CONTIGUOUS) < 0) return NULL;
+        arrays->n++;
+        sizes[i] = view->itemsize == 8 ? view->len / 8 : -1;
+        *(i == 0 ? &several->starts : &several->which) = view->buf;
+    }
+    if (several->n_vectors < 1 || sums % several->n_vectors != 0 || width != several->n_centers ||
+        sizes[0] != several->n_rows + 1 || sizes[1] < 0) {
+        PyErr_SetString(PyExc_ValueError, "starts or out do not fit the base and the vectors");
+        return NULL;
+    }
+    *n = sums / several->n_vectors;
+    if ((several->v = entries(arrays, args[3], sizes[1])) == NULL) return NULL;
+    int inside = several->starts[0] >= 0 && several->starts[several->n_rows] <= sizes[1];
+    for (Py_ssize_t r = 0; r < several->n_rows; r++)
+        inside &= several->starts[r] <= several->starts[r + 1];
+    for (Py_ssize_t e = 0; e < sizes[1]; e++)
+        inside &= several->which[e] >= 0 && several->which[e] < several->n_vectors;
+    if (!inside) {
+        PyErr_SetString(PyExc_IndexError, "an entry is outside the arrays");
+        return NULL;
+    }
+    return out;
+}
+
+static PyObject *py_add_gaussians_to_several(PyObject *self, PyObject *const *args,
+                                             Py_ssize_t n_args)
+{
+    (void)self;
+    if (!counted(n_args, 7)) return NULL;
+    Arrays arrays = {.n = 0};
+    Several several;
+    Py_ssize_t n_gammas;
+    double *out = several_sums(&arrays, args, &several, &n_gammas);
+    if (out == NULL) return finished(&arrays, NULL);
+    const double *gammas = entries(&arrays, args[6], n_gammas);
+    if (gammas == NULL) return finished(&arrays, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    loops->add_gaussians_to_several(&several, gammas, out, n_gammas);
+    Py_END_ALLOW_THREADS
+    return finished(&arrays, nothing());
+}
+
+static PyObject *py_add_powers_to_several(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)self;
+    if (!counted(n_args, 6)) return NULL;
+    Arrays arrays = {.n = 0};
+    Several several;
+    Py_ssize_t n_powers;
+    double *out = several_sums(&arrays, args, &several, &n_powers);
+    if (out == NULL) return finished(&arrays, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    loops->add_powers_to_several(&several, out, n_powers);
+    Py_END_ALLOW_THREADS
+    return finished(&arrays, nothing());
+}
+
 /* pivot(n_kept, limit, table, left, right, basic, ...) -> (outcome, done, n_kept) */
 static PyObject *py_pivot(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -439,6 +523,11 @@ static PyMethodDef methods[] = {
            "matrix and its columns from `first` on."),
     METHOD(add_stored_powers,
            "add_stored_powers(base, rows, v, first, out): the same for 3, 5 or 10 powers."),
+    METHOD(add_gaussians_to_several,
+           "add_gaussians_to_several(base, starts, which, v, out, n_vectors, gammas): add the sums "
+           "of several vectors; those of row r are v[starts[r]:starts[r + 1]]."),
+    METHOD(add_powers_to_several,
+           "add_powers_to_several(base, starts, which, v, out, n_vectors): the same for powers."),
     METHOD(pivot, "pivot(n_kept, limit, ...): return (outcome, done, n_kept); see `Tableau`."),
     {NULL, NULL, 0, NULL},
 };

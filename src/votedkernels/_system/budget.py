@@ -71,8 +71,8 @@ class Budget:
         """Return a copy with another deadline."""
         return replace(self, deadline=deadline)
 
-    def share(self, n: int) -> Budget:
-        """Return the budget of the first of n pieces of work that share the remaining time."""
+    def share(self, n: float) -> Budget:
+        """Return a budget with an n-th of the remaining time, as for the first of n equal parts."""
         if math.isinf(self.deadline):
             return self
         now = time.perf_counter()

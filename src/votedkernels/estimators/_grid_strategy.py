@@ -83,9 +83,10 @@ class GridStrategy:
         )
         folds: list[FoldResult] = []
         for fold in done:
-            progress.begin_problem(f"fold {len(folds)}", lambda _: {})
+            name = f"fold {len(folds)}"
+            progress.begin_problem(name, lambda _: {})
             folds.append(fold)
-            progress.end_problem()
+            progress.end_problem(name)
             if progress.display is not None:
                 self._outlook = self._describe(folds, progress.display.seconds)
                 step = f"fold {len(folds)} of {self.n_folds} done"

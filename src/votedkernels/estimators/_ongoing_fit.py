@@ -11,7 +11,6 @@ read the values from the attribute ``progress`` of the log record.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,8 +34,9 @@ except ImportError:  # scikit-learn < 1.9
 from ..exceptions import SolverInterrupted
 from ..preparation.training import Training
 from ..problem import Solution
-from ..solvers import Incumbent, Round, solve_problem
+from ..solvers import Incumbent, Round, can_solve_together, groups_in_memory, solve_problem
 from ._fitted_attributes import PENALTIES, check_limits, describe_solutions, warn_user
+from ._group_of_problems import solve_group
 from ._relaxed_fit import ROWS_TIMES_RHO, describe_relaxed
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ class FitProgress:
         self.estimator = estimator
         self.display, self.n_problems = display, n_problems
         self.data = {"X": X, "y": y}
+        self.tasks: dict[str, Any] = {}  # those that are open, by name
         self.context = None
         if hasattr(estimator, "_init_callback_context"):
             self.context = estimator._init_callback_context(max_subtasks=n_problems)
@@ -159,7 +160,7 @@ class FitProgress:
         if self.context is not None:
             task = self.context.subcontext(task_name=name, max_subtasks=None)
             task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        self.task, self.name = task, name
+            self.tasks[name] = task
 
         def on_round(state: Round) -> bool:
             best = state.solution
@@ -182,14 +183,15 @@ class FitProgress:
 
         return on_round
 
-    def end_problem(self) -> bool:
-        """Close the task of the problem; return True if a callback asks to stop."""
-        Progress(self.name).log("%s: done", self.name)
-        if self.display is not None and self.n_problems > 1 and self.name.startswith("problem"):
-            self.display.step(f"{numbered(self.name, self.n_problems)} done")
-        if self.task is None:
+    def end_problem(self, name: str) -> bool:
+        """Close the task of a problem; return True if a callback asks to stop."""
+        Progress(name).log("%s: done", name)
+        if self.display is not None and self.n_problems > 1 and name.startswith("problem"):
+            self.display.step(f"{numbered(name, self.n_problems)} done")
+        if name not in self.tasks:
             return False
-        return bool(self.task.call_on_fit_task_end(estimator=self.estimator, **self.data))
+        task = self.tasks.pop(name)
+        return bool(task.call_on_fit_task_end(estimator=self.estimator, **self.data))
 
     def end(self) -> None:
         """Close the task of the fit, and report the outcome."""
@@ -255,7 +257,7 @@ def fitted_attributes(estimator: Any) -> dict[str, Any]:
 
 
 class OngoingFit:
-    """Solves the one-vs-rest problems of an estimator in turn.
+    """Solves the one-vs-rest problems of an estimator, together if these share passes.
 
     At any time, ``solutions`` holds the best solution of each problem so far, so a limit or Ctrl-C
     loses nothing.
@@ -296,21 +298,26 @@ class OngoingFit:
         )
 
     def solve(self) -> None:
-        """Solve all problems, each in its share of the time."""
-        budget = self.training.columns.budget
-        for number in range(len(self.problems)):
-            on_round = self.progress.begin_problem(f"problem {number}", self._as_if_stopped(number))
-            self._solve_one(number, len(self.problems) - number, on_round)
-            if self.progress.end_problem():
+        """Solve all problems, together if possible, otherwise each in its share of the time."""
+        together = can_solve_together(self.estimator.solver, self.problems)
+        if together:
+            for numbers in groups_in_memory(self.problems):
+                if solve_group(self, numbers):
+                    return
+        else:
+            for number in range(len(self.problems)):
+                name = f"problem {number}"
+                on_round = self.progress.begin_problem(name, self.as_if_stopped(number))
+                self._solve_one(number, len(self.problems) - number, on_round)
+                if self.progress.end_problem(name):
+                    return
+        # Problems that used up their share of the time or memory get what the others left over.
+        scarce = ("time-limit", "memory-limit") if together else ("time-limit",)
+        again = [n for n, found in enumerate(self.solutions) if found.stop_reason in scarce]
+        for place, number in enumerate(again):
+            if self.training.columns.budget.is_late:
                 return
-        if math.isinf(budget.deadline):
-            return
-        # Problems that used up their share of the time get what the others left over.
-        late = [n for n, found in enumerate(self.solutions) if found.stop_reason == "time-limit"]
-        for place, number in enumerate(late):
-            if budget.is_late:
-                return
-            self._solve_one(number, len(late) - place)
+            self._solve_one(number, len(again) - place)
 
     def run(self, attempt: FitAttempt) -> None:
         """Solve all problems and publish the model; after Ctrl-C, keep the best one so far."""
@@ -327,7 +334,7 @@ class OngoingFit:
         """Warn about anything the user must know about the model."""
         warn_user(self.problems, self.solutions, self.estimator.tol)
 
-    def _as_if_stopped(self, number: int) -> Callable[[Round], dict[str, Any]]:
+    def as_if_stopped(self, number: int) -> Callable[[Round], dict[str, Any]]:
         """Return a function that maps a round to the attributes of a fit that stops there."""
 
         def attributes(state: Round) -> dict[str, Any]:

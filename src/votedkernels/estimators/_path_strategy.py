@@ -189,13 +189,14 @@ class PathStrategy:
             if progress.display is not None:
                 search.on_fold = self._shown_fold(progress.display, search, levels)
             for number, level in enumerate(search.levels(budget)):
-                progress.begin_problem(f"level {number}", lambda _: {})
+                name = f"level {number}"
+                progress.begin_problem(name, lambda _: {})
                 levels.append(level)
                 if progress.display is not None:
                     progress.display.step(
                         f"level {len(levels)} done{self._outlook(search, levels)}"
                     )
-                if progress.end_problem():
+                if progress.end_problem(name):
                     break
         factor = math.sqrt(len(part.codes) / n_rows)
         codes, weights = search.codes[search.scored], search.weights[search.scored]

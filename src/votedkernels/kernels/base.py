@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 if TYPE_CHECKING:
-    from .sums import StoredBase
+    from .sums import SeveralWeights, StoredBase
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -373,6 +373,11 @@ class KernelFamily(BaseEstimator):
         """Compute `correlate` with compiled loops; a base that is not stored is transposed."""
         raise NotImplementedError
 
+    def correlate_several(self, base: FloatArray, several: SeveralWeights) -> FloatArray:
+        """Return `correlate` for several v, shape (n_kernels, n_vectors, n_centers)."""
+        weights = several.dense()
+        return np.stack([weights @ values for values in self.members(base)])
+
     def keeps_base(self, n_values: int) -> bool:
         """Whether to keep a base of this many values rather than recompute it."""
         del n_values
@@ -394,10 +399,14 @@ class KernelFamily(BaseEstimator):
         for k in np.unique(members):
             chosen = np.flatnonzero(members == k)
             where = positions[chosen]
-            everyone = len(where) == base.shape[1] and np.array_equal(where, np.arange(len(where)))
-            picked = base if everyone else np.take(base, where, axis=1)
+            picked = base if are_all(where, base) else np.take(base, where, axis=1)
             out += self.member(picked, int(k)) @ weights[chosen]
         return out
+
+
+def are_all(positions: IntArray, base: FloatArray) -> bool:
+    """Whether these are the positions of all columns of a base, in order."""
+    return len(positions) == base.shape[1] and np.array_equal(positions, np.arange(len(positions)))
 
 
 def as_tuple(values: Numbers, *, parameter: str) -> tuple[float, ...]:

@@ -110,6 +110,10 @@ class Columns(ABC):
             out[self._slice_of(f)] = 0.0
         return out
 
+    def sum_several(self, vectors: FloatArray) -> FloatArray:
+        """Return `sum_kernels` for each row v of ``vectors``, (n_vectors, n_kernels, n_centers)."""
+        return np.stack([self.sum_kernels(v) for v in vectors])
+
     @property
     def learn_from_rows(self) -> bool:
         """Whether a family has learned scales or values from the rows."""

@@ -22,6 +22,7 @@ from .base import (
     Numbers,
     Rows,
     Table,
+    are_all,
     as_tuple,
     in_moderate_units,
     inner_products,
@@ -30,7 +31,7 @@ from .base import (
     resolve_scale,
     squared_norms,
 )
-from .sums import StoredBase, sum_gaussians
+from .sums import SeveralWeights, StoredBase, has_loops, sum_gaussians, sum_several_gaussians
 
 #: Largest exponent for which distances come from a matrix product, whose error in the exponent is
 #: about eps times this. Beyond it, rows and centres are subtracted, which is slower.
@@ -186,19 +187,33 @@ class Gaussian(KernelFamily):
     def vote(
         self, base: FloatArray, members: IntArray, positions: IntArray, weights: FloatArray
     ) -> FloatArray:
-        """Return `columns` times weights, computed in place for a single width."""
-        n = base.shape[1]
-        if len(set(members.tolist())) > 1 or not np.array_equal(positions, np.arange(n)):
-            return super().vote(base, members, positions, weights)
+        """Return `columns` times weights, computed in place where no column is repeated."""
+        out = base if are_all(positions, base) else None
+        return np.asarray(self._evaluated(base, members, positions, out) @ weights)
+
+    def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
+        """Return the columns, each with its own width."""
+        return self._evaluated(base, members, positions, None)
+
+    def _evaluated(
+        self, base: FloatArray, members: IntArray, positions: IntArray, out: FloatArray | None
+    ) -> FloatArray:
+        chosen = base if are_all(positions, base) else np.take(base, positions, axis=1)
         with np.errstate(over="ignore"):
-            base *= -self.gammas_[members[0]]
-        return np.exp(base, out=base) @ weights
+            values = np.multiply(chosen, -self.gammas_[members], out=out)
+        return np.asarray(np.exp(values, out=values))
 
     has_fused = True
 
     def correlate_fused(self, base: FloatArray | StoredBase, v: FloatArray) -> FloatArray:
         """Return `correlate`, computed by a compiled loop."""
         return sum_gaussians(base, v, self.gammas_)
+
+    def correlate_several(self, base: FloatArray, several: SeveralWeights) -> FloatArray:
+        """Return `correlate` for several v, by a compiled loop if there is one."""
+        if not (has_loops() and self.has_fused):
+            return super().correlate_several(base, several)
+        return sum_several_gaussians(base, several, self.gammas_)
 
     def keeps_base(self, n_values: int) -> bool:
         """Whether to keep the base: with few features, it is faster to recompute than to read."""

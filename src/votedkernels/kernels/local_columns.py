@@ -31,6 +31,7 @@ from .base import (
 from .coded import CodedFamily, Codes
 from .columns import Columns, blocks, evenly
 from .families import are_precomputed
+from .several_sums import sum_for_several
 from .sums import StoredBase, has_loops
 
 Result = TypeVar("Result")
@@ -39,6 +40,7 @@ Result = TypeVar("Result")
 BLOCK_ROWS = 4096
 BLOCK_CENTERS = 256
 VOTE_ROWS = 1024  # a block of votes stays in cache
+MOST_REPEATED = 1.25
 FUSED_ROWS = 256
 BLOCK_BYTES = 8 * BLOCK_ROWS * BLOCK_CENTERS
 DEFAULT_MEMORY = 2**30
@@ -131,6 +133,10 @@ class LocalColumns(Columns):
         if plain:
             self._map(work, n_centers, BLOCK_CENTERS)
         return out
+
+    def sum_several(self, vectors: FloatArray) -> FloatArray:
+        """Return `sum_kernels` for each row v of ``vectors``, in one pass."""
+        return sum_for_several(self, vectors)
 
     def coded(self) -> Iterator[tuple[int, Codes]]:
         """Yield the number and the codes of each coded family."""
@@ -388,6 +394,9 @@ class LocalColumns(Columns):
             terms = np.flatnonzero(self._family_of[kernels] == f)
             if len(terms):
                 used, positions = np.unique(centers[terms], return_inverse=True)
+                if len(terms) <= MOST_REPEATED * len(used) and not self.families[f].is_costly:
+                    # To repeat a few centres takes less time than to gather columns of the base.
+                    used, positions = centers[terms], np.arange(len(terms))
                 yield f, terms, self._member_of[kernels[terms]], used, positions
 
     def largest(self) -> FloatArray:
@@ -426,6 +435,10 @@ class LocalColumns(Columns):
 
     # -- blocks ------------------------------------------------------------------------
 
+    def for_blocks_of_centers(self, work: Callable[[slice], None], size: int) -> None:
+        """Call ``work`` on blocks of the centres, in several threads; stop at the deadline."""
+        self._map(work, self.n_centers, size)
+
     def _map(
         self, work: Callable[[slice], Result], n: int, size: int, budget: Budget | None = None
     ) -> list[Result]:
@@ -446,6 +459,10 @@ class LocalColumns(Columns):
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    def stores_base(self, f: int) -> bool:
+        """Whether the base of family f is stored."""
+        return self._bases[f] is not None
 
     def base(self, f: int, rows: IntArray, cols: IntArray | slice) -> FloatArray:
         """Return the base of family f for some rows and centres, stored or computed."""

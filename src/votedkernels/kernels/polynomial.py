@@ -24,6 +24,7 @@ from .base import (
     Numbers,
     Rows,
     Table,
+    are_all,
     as_tuple,
     inner_products,
     is_number,
@@ -31,7 +32,7 @@ from .base import (
     resolve_scale,
     squared_norms,
 )
-from .sums import StoredBase, sum_powers
+from .sums import SeveralWeights, StoredBase, has_loops, sum_powers, sum_several_powers
 
 #: Largest power of ten: sums over samples and products with weights must stay finite.
 LARGEST_EXPONENT = 290.0
@@ -221,6 +222,12 @@ class Polynomial(KernelFamily):
         """Return `correlate`, computed by a compiled loop."""
         return sum_powers(base, v, self.degrees_)
 
+    def correlate_several(self, base: FloatArray, several: SeveralWeights) -> FloatArray:
+        """Return `correlate` for several v, by a compiled loop if there is one."""
+        if not (has_loops() and self.has_fused):
+            return super().correlate_several(base, several)
+        return sum_several_powers(base, several, self.degrees_)
+
     def keeps_base(self, n_values: int) -> bool:
         """Whether to keep the base: with few features, it is faster to recompute than to read."""
         return n_values <= SMALL_BASE or self.n_features_ > FEW_FEATURES
@@ -232,14 +239,16 @@ class Polynomial(KernelFamily):
         return np.asarray(self.columns(base, members, positions) @ weights)
 
     def columns(self, base: FloatArray, members: IntArray, positions: IntArray) -> FloatArray:
-        """Return the columns, computed in order of degree; unfinished columns form a prefix."""
+        """Return the columns, computed in order of degree; unfinished columns come last."""
         degrees = self.degrees_[members]
-        order = np.argsort(-degrees, kind="stable")
-        gathered = base[:, positions[order]]
+        order = np.argsort(degrees, kind="stable")
+        gathered = base if are_all(positions[order], base) else np.take(base, positions[order], 1)
         power = gathered.copy()
         for degree in range(2, int(degrees.max(initial=1)) + 1):
-            still = int(np.count_nonzero(degrees >= degree))
-            power[:, :still] *= gathered[:, :still]
+            finished = int(np.count_nonzero(degrees < degree))
+            power[:, finished:] *= gathered[:, finished:]
+        if are_all(order, base):
+            return power
         out = np.empty_like(power)
         out[:, order] = power
         return out

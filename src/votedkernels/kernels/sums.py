@@ -28,6 +28,33 @@ class StoredBase(NamedTuple):
     n_centers: int
 
 
+class SeveralWeights(NamedTuple):
+    """Several vectors v of weights on the same rows, most of which are 0, row by row.
+
+    Vector ``which[e]`` has weight ``weights[e]`` on row r for each e from ``starts[r]`` to
+    ``starts[r + 1] - 1``.
+    """
+
+    starts: IntArray
+    which: IntArray
+    weights: FloatArray
+    n_vectors: int
+
+    def on(self, rows: slice) -> SeveralWeights:
+        """Return the weights on some consecutive rows."""
+        starts = self.starts[rows.start : rows.stop + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        return SeveralWeights(
+            starts - starts[0], self.which[entries], self.weights[entries], self.n_vectors
+        )
+
+    def dense(self) -> FloatArray:
+        """Return the weights as an array of shape (n_vectors, n_rows)."""
+        out = np.zeros((self.n_vectors, len(self.starts) - 1))
+        out[self.which, np.repeat(np.arange(out.shape[1]), np.diff(self.starts))] = self.weights
+        return out
+
+
 def has_loops() -> bool:
     """Whether there are compiled loops."""
     return _native.loops is not None
@@ -66,3 +93,25 @@ def sum_powers(base: FloatArray | StoredBase, v: FloatArray, degrees: IntArray) 
         _native.loops.add_stored_powers(base.entries, base.rows[rows], v[rows], base.first, out)
         total += out
     return np.asarray(total[degrees - 1])
+
+
+def sum_several_gaussians(
+    base: FloatArray, several: SeveralWeights, gammas: FloatArray
+) -> FloatArray:
+    """Return sum_i v_i exp(-gamma_k b_ij) for several v, shape (n_gammas, n_vectors, n_centers).
+
+    Each value is computed once. A row of the base belongs to a row of the data.
+    """
+    assert _native.loops is not None
+    out = np.zeros((len(gammas) * several.n_vectors, base.shape[1]))
+    _native.loops.add_gaussians_to_several(base, *several[:3], out, several.n_vectors, gammas)
+    return out.reshape(len(gammas), several.n_vectors, -1)
+
+
+def sum_several_powers(base: FloatArray, several: SeveralWeights, degrees: IntArray) -> FloatArray:
+    """Return sum_i v_i b_ij^d for several v, shape (n_degrees, n_vectors, n_centers)."""
+    assert _native.loops is not None
+    highest = int(degrees.max())
+    out = np.zeros((highest * several.n_vectors, base.shape[1]))
+    _native.loops.add_powers_to_several(base, *several[:3], out, several.n_vectors)
+    return np.asarray(out.reshape(highest, several.n_vectors, -1)[degrees - 1])

@@ -285,8 +285,13 @@ class Problem:
         total: np.floating = (over[used] ** 2 / (self.l2_penalty * self.squares[used])).sum()
         return total
 
-    def restricted(self, rows: IntArray, centers: IntArray) -> Problem:
-        """Return the problem on some of the rows and centres, with the same penalties."""
+    def restricted(
+        self, rows: IntArray, centers: IntArray, columns: Columns | None = None
+    ) -> Problem:
+        """Return the problem on some of the rows and centres, with the same penalties.
+
+        ``columns`` are the restricted columns, if they are known.
+        """
         hinges, hinge_rows = rows, None
         if self.hinge_rows is not None:
             place = np.full(self.n_rows, -1)
@@ -296,7 +301,7 @@ class Problem:
         w = self.w[hinges]
         return replace(
             self,
-            columns=self.columns.restricted(rows, centers),
+            columns=columns or self.columns.restricted(rows, centers),
             y=self.y[hinges],
             w=w / (w.sum() / self.w.sum()),
             allowed=None if self.allowed is None else self.allowed[:, centers],

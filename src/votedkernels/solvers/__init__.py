@@ -1,6 +1,6 @@
 """The solvers. Each minimises F for a `Problem` and returns a `Solution` with its certificate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Required, TypedDict, Unpack
 
@@ -14,6 +14,7 @@ from .full_lp import check_memory_of_full_lp, solve_by_full_lp
 from .master import Master
 from .paper_rule import solve_by_paper_rule
 from .rounds import Incumbent, Round
+from .together import groups_in_memory, solve_together
 
 
 class SolverOptions(TypedDict, total=False):
@@ -84,6 +85,18 @@ def solve_problem(
     return SOLVERS[solver].solve(problem, start=start, **options)
 
 
+def can_solve_together(solver: str, problems: Sequence[Problem]) -> bool:
+    """Whether `solve_together` does what the named solver does for each problem."""
+    first = problems[0]
+    return (
+        solver == "column-generation"
+        and len(problems) > 1
+        and first.columns.keeps_sums
+        and first.continuum is None
+        and not first.l2_penalty
+    )
+
+
 __all__ = [
     "CONVERGENT_SOLVERS",
     "SOLVERS",
@@ -92,10 +105,13 @@ __all__ = [
     "Round",
     "Solver",
     "SolverInterrupted",
+    "can_solve_together",
+    "groups_in_memory",
     "solve_by_column_generation",
     "solve_by_coordinate_descent",
     "solve_by_full_lp",
     "solve_by_paper_rule",
     "solve_problem",
+    "solve_together",
     "with_widths",
 ]

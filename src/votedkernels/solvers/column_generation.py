@@ -9,7 +9,7 @@ use for boosting by linear programming.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 
 import numpy as np
@@ -86,18 +86,32 @@ def solve_by_column_generation(
 
 def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None) -> str:
     """Add columns round by round; return why no further improvement is possible."""
-    problem, best, tol = rounds.problem, rounds.best, rounds.tol
+    problem = rounds.problem
     problem.budget.check_time()
-    rounding = rounding_to_penalty(problem)
-    u = problem.empty_dual()
     is_new = master is None
     if master is None:
         master = Master(problem)
+    if start is None and not len(master.kernels) and (is_new or problem.n_rows > MANY_ROWS):
+        start = _start_from_subsample(problem)
+    generation = generate_columns(rounds, start, master)
+    try:
+        u = next(generation)
+        while True:
+            u = generation.send(master.passes.price(problem, u))
+    except StopIteration as end:
+        return str(end.value)
+
+
+def generate_columns(
+    rounds: Rounds, start: Terms | None, master: Master
+) -> Generator[FloatArray, Prices, str]:
+    """Yield a dual vector in each round, and take its prices; return why the rounds end."""
+    problem, best, tol = rounds.problem, rounds.best, rounds.tol
+    rounding = rounding_to_penalty(problem)
+    u = problem.empty_dual()
     master.go_on_with(problem)
     if len(master.kernels):
         u = improve(master, best)
-    elif start is None and (is_new or problem.n_rows > MANY_ROWS):
-        start = _start_from_subsample(problem)
     if start is not None and len(start.kernels):
         master.start_from(rounds.offer_start(start))
         master.add_heaviest(start)
@@ -106,7 +120,7 @@ def _generate_columns(rounds: Rounds, start: Terms | None, master: Master | None
     while True:
         rounds.begin()
         u = problem.into_box(u)
-        prices = master.passes.price(problem, u)
+        prices = yield u
         best.offer_dual(u, prices.bound)
         rounds.bounded()
         hopeless = float(u.sum()) * rounding > 1

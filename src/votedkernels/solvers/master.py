@@ -98,13 +98,14 @@ class ColumnPool:
         For variety, there is at most one kernel per centre. ``excess`` has a column for each
         centre, or for each of the ``candidates``.
         """
-        if candidates is None:
-            candidates = np.arange(excess.shape[1])
-        excess = np.where(self.member[:, candidates], -np.inf, excess)
+        limit = 1 + VIOLATION * min(tol, LARGEST_TOL)
+        violated = np.flatnonzero(excess.max(axis=0, initial=0.0) > limit)
+        candidates = violated if candidates is None else candidates[violated]
+        excess = np.where(self.member[:, candidates], -np.inf, excess[:, violated])
         kernels = excess.argmax(axis=0)
         worst = excess[kernels, np.arange(len(candidates))]
         order = np.argsort(-worst, kind="stable")[:most]
-        order = order[worst[order] > 1 + VIOLATION * min(tol, LARGEST_TOL)]
+        order = order[worst[order] > limit]
         return kernels[order], candidates[order], worst[order]
 
 

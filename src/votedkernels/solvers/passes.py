@@ -57,11 +57,19 @@ class Passes:
         columns, v = problem.columns, problem.signed(u)
         if not columns.keeps_sums or is_small(columns, v):
             return problem.price(u)
+        return self.priced(problem, u, columns.sum_kernels(self.missing(v)))
+
+    def missing(self, v: FloatArray) -> FloatArray:
+        """Return the vector of which `priced` needs the sums: the change of v, or v itself."""
         change = self._change(v)
-        if self._last is None or change is None:
-            values, mass = columns.sum_kernels(v), 0.0
-        else:
-            values = self._last.values + columns.sum_kernels(change)
+        return v if change is None else change
+
+    def priced(self, problem: Problem, u: FloatArray, values: FloatArray) -> Prices:
+        """Return the prices of u, given the sums of `missing`."""
+        columns, v = problem.columns, problem.signed(u)
+        change, mass = self._change(v), 0.0
+        if self._last is not None and change is not None:
+            values = self._last.values + values
             mass = self._last.mass + float(np.abs(change).sum())
             worst = most_extreme(problem.excess(values), FRESH)
             values[:, worst] = columns.sum_kernels(v, worst)

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..exceptions import OutOfTime, SolverInterrupted
-from ..kernels.base import FloatArray
+from ..kernels import LocalColumns
+from ..kernels.base import FloatArray, IntArray
 from ..problem import Problem, Solution, Terms
 from ..problem.losses import best_factor
 from ..problem.solution import verify
@@ -156,16 +157,19 @@ class Rounds:
         """Run ``body``, which returns a reason when it stops, and return the best solution."""
         try:
             reason = body()
-        except Finished as end:
-            reason = end.reason
-        except OutOfTime:
-            reason = "time-limit"
-        except SolverInterrupted as stop:  # while solving on some of the rows
-            self.offer_start(stop.solution.terms)
-            raise SolverInterrupted(self.verified("interrupted")) from None
-        except KeyboardInterrupt:
-            raise SolverInterrupted(self.verified("interrupted")) from None
+        except (Finished, OutOfTime, KeyboardInterrupt) as end:
+            return self.ended_by(end)
         return self.verified(reason)
+
+    def ended_by(self, end: BaseException) -> Solution:
+        """Return the best solution after an exception that ends the rounds, or raise it anew."""
+        if isinstance(end, Finished):
+            return self.verified(end.reason)
+        if isinstance(end, OutOfTime):
+            return self.verified("time-limit")
+        if isinstance(end, SolverInterrupted):  # while solving on some of the rows
+            self.offer_start(end.solution.terms)
+        raise SolverInterrupted(self.verified("interrupted")) from None
 
     def verified(self, reason: str) -> Solution:
         """Return the best solution so far, checked for rounding errors."""
@@ -209,27 +213,52 @@ SUBSAMPLE_RATIO, SUBSAMPLE_RATIO_OF_NUMBERS = 3, 2
 def solve_subsample(
     problem: Problem, solve: Callable[..., Solution], *, smallest: int
 ) -> Terms | None:
-    """Return a vote learned on a part of the rows; None if these are fewer than ``smallest``.
+    """Return a vote learned on a part of the rows; None if these are fewer than ``smallest``."""
+    sample = Subsample.of(problem, smallest)
+    part = None if sample is None else sample.part_of(problem)
+    if sample is None or part is None:
+        return None
+    try:
+        return sample.placed(solve(part).terms)
+    except SolverInterrupted as stop:
+        terms = sample.placed(stop.solution.terms)
+        raise SolverInterrupted(replace(stop.solution, terms=terms)) from None
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """Some of the rows and centres of a problem, on which it is solved first.
 
     Penalties are raised as much as the noise of sums grows with fewer rows. Then fewer columns fit
     this noise, and fewer have to leave again. This takes at most half of the remaining time.
     """
-    ratio = SUBSAMPLE_RATIO if problem.goals is None else SUBSAMPLE_RATIO_OF_NUMBERS
-    n_rows = min(problem.n_rows // ratio, problem.columns.most_rows)
-    if n_rows < smallest:
-        return None
-    random = np.random.default_rng(0)
-    rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
-    n_centers = min(problem.columns.n_centers, n_rows)
-    centers = np.sort(random.permutation(problem.columns.n_centers)[:n_centers])
-    part = problem.restricted(rows, centers).within(problem.budget.share(2))
-    part = replace(part, penalties=part.penalties * ratio**0.5)
-    if len(np.unique(part.y)) < 2:
-        return None
-    try:
-        terms = solve(part).terms
-    except SolverInterrupted as stop:
-        terms = stop.solution.terms
-        terms = replace(terms, centers=centers[terms.centers])
-        raise SolverInterrupted(replace(stop.solution, terms=terms)) from None
-    return replace(terms, centers=centers[terms.centers])
+
+    rows: IntArray
+    centers: IntArray
+    columns: LocalColumns
+    factor: float
+
+    @classmethod
+    def of(cls, problem: Problem, smallest: int) -> Subsample | None:
+        """Draw a subsample; None if it would have fewer rows than ``smallest``."""
+        ratio = SUBSAMPLE_RATIO if problem.goals is None else SUBSAMPLE_RATIO_OF_NUMBERS
+        n_rows = min(problem.n_rows // ratio, problem.columns.most_rows)
+        if n_rows < smallest:
+            return None
+        random = np.random.default_rng(0)
+        rows = np.sort(random.permutation(problem.n_rows)[:n_rows])
+        n_centers = min(problem.columns.n_centers, n_rows)
+        centers = np.sort(random.permutation(problem.columns.n_centers)[:n_centers])
+        columns = problem.columns.restricted(rows, centers).within(problem.budget.share(2))
+        return cls(rows, centers, columns, ratio**0.5)
+
+    def part_of(self, problem: Problem) -> Problem | None:
+        """Return a problem over the same columns on the subsample; None if it has one label."""
+        part = problem.restricted(self.rows, self.centers, self.columns)
+        if len(np.unique(part.y)) < 2:
+            return None
+        return replace(part, penalties=part.penalties * self.factor)
+
+    def placed(self, terms: Terms) -> Terms:
+        """Return a vote on the subsample as a vote of the whole problem."""
+        return replace(terms, centers=self.centers[terms.centers])
