@@ -26,8 +26,8 @@ from votedkernels.estimators import _path_committee, _path_strategy
 from votedkernels.estimators._fitted_attributes import vote_of
 from votedkernels.estimators._path_committee import Member, choose_committee
 from votedkernels.estimators._path_judgement import losses_of_margins, margins_of
+from votedkernels.estimators._path_level import Level
 from votedkernels.estimators._path_sample import PathSample, Setting
-from votedkernels.estimators._path_search import Level
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.kernels.design import LocalDesign
 from votedkernels.preparation.training import Training

@@ -11,12 +11,15 @@ from votedkernels import (
 )
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
-from votedkernels.estimators._path_committee import Member, choose_committee
+from votedkernels.estimators import _path_search
+from votedkernels.estimators._path_committee import Member, choose_committee, path_end, refit
+from votedkernels.estimators._path_level import Level, ancestry
 from votedkernels.estimators._path_sample import KEPT, PathSample, Setting
-from votedkernels.estimators._path_search import FEWEST_TO_THIN, MOST_THINNED, Level
+from votedkernels.estimators._path_search import FEWEST_TO_THIN, MOST_THINNED
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.exceptions import OutOfTime
 from votedkernels.preparation.training import Training
+from votedkernels.solvers.relaxation import ChosenColumns
 
 
 def near(A, B):
@@ -85,13 +88,28 @@ def test_definite_kernels_and_numbers_are_not_thinned(data, monkeypatch):
     VotedKernelRegressorCV(Similarity(near, bound=1.0), cv=2).fit(X, X[:, 0])
 
 
-def test_thinning_removes_the_centres_that_a_vote_needs_least(data):
+@pytest.fixture
+def sample(data):
     X, y, _, _ = data
     training = Training.prepare(
         with_defaults(VotedKernelClassifier(kernels())), X, y, budget=Budget()
     )
     sample = PathSample(training, training.w, 1e-2)
     sample.chosen = np.arange(40)
+    return sample
+
+
+def level(n_support, **parts):
+    """A level about which little is known."""
+    rows = np.zeros((1, 10), np.float32)
+    return Level(
+        1.0, None, (Setting(0, 1.0),), np.zeros(1), rows, rows[..., None], np.zeros((1, 2)),
+        np.array([n_support]), 0.0, 0.0, **parts,
+    )  # fmt: skip
+
+
+def test_thinning_removes_the_centres_that_a_vote_needs_least(sample):
+    training = sample.training
     (votes,) = sample.relax(1, [1e-2])
     sizes = np.sqrt(training.w @ sample.columns.take(votes.kernels, np.arange(40)) ** 2)
     needs = np.abs(votes.weights[:, 0]) * sizes
@@ -101,18 +119,73 @@ def test_thinning_removes_the_centres_that_a_vote_needs_least(data):
     assert needs[removed].max() <= needs[sample.chosen].min() * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("step", ["thin", "grow"])
+def test_a_vote_that_is_known_is_not_fitted_again(sample, monkeypatch, step):
+    setting = Setting(1, 1e-3)
+    sample.compare(1, [1e-1, 1e-3])
+    with monkeypatch.context() as patched:
+        patched.setattr(ChosenColumns, "relax", None)
+        getattr(sample, step)(setting)
+    chosen = sample.chosen
+    sample.chosen = np.arange(40)  # another array, so the vote is fitted again
+    getattr(sample, step)(setting)
+    assert len(np.intersect1d(sample.chosen, chosen)) >= 0.9 * len(chosen)
+
+
+def test_with_many_centres_few_rhos_are_tried_and_thinning_begins_after_the_best(data, monkeypatch):
+    X, y, _, _ = data
+    monkeypatch.setattr(_path_search, "MANY_FOR_RHOS", 10)
+    monkeypatch.setattr(_path_search, "MANY_TO_THIN", 20)
+    chosen = []
+
+    def watched(training, levels, committee, **limits):
+        chosen.append((levels, committee))
+        return refit(training, levels, committee, **limits)
+
+    monkeypatch.setattr("votedkernels.estimators._path_strategy.refit", watched)
+    model = VotedKernelClassifierCV(kernels(), cv=3).fit(X, y)
+    ((levels, committee),) = chosen
+    first = next(n for n, one in enumerate(levels) if one.thinned_by is not None)
+    origin = levels[first].follows
+    best = min(range(first), key=lambda n: levels[n].criteria[0])
+    assert origin == min(best + 1, first - 1)
+    expected = np.ceil(KEPT * levels[origin].n_support)
+    np.testing.assert_array_equal(levels[first].n_support, expected)
+    for one in levels[1:]:
+        if one.n_support.max() > 10:
+            assert max(len([s for s in one.settings if s.kernel == k]) for k in (0, 1)) <= 3
+    number = committee[0].level
+    assert ancestry(levels, number) == (
+        [*range(number + 1)] if number < first else [*range(origin + 1), *range(first, number + 1)]
+    )
+    # The model has as many centres as the folds, which have two thirds of its rows.
+    assert len(model.support_) < 2.5 * levels[number].n_support.mean()
+
+
+def test_a_level_leads_back_to_the_one_whose_centres_it_has():
+    thinned = {"thinned_by": Setting(0, 1.0)}
+    levels = [level(9), level(20), level(30), level(16, follows=1, **thinned), level(13, **thinned)]
+    assert ancestry(levels, 2) == [0, 1, 2]
+    assert ancestry(levels, 4) == [0, 1, 3, 4]
+    assert ancestry(levels, 0) == [0]
+
+
+def test_a_thinned_level_is_not_on_the_path():
+    assert path_end([level(9), level(20), level(16, thinned_by=Setting(0, 1.0))]) == 1
+
+
 def test_the_vote_of_a_kernel_that_is_clearly_worse_is_left_out():
     rows = np.zeros((4, 100), np.float32)
     rows[1, ::2] += 0.2  # the same kernel as the best
     rows[2, ::2], rows[2, 1::2] = 1.1, -1.0  # worse, but perhaps by chance
     rows[3] = 0.3 + 0.01 * np.arange(100) / 100
     settings = tuple(Setting(kernel, 1.0) for kernel in (0, 0, 1, 2))
-    level = Level(
+    found = Level(
         1.0, None, settings, rows.mean(axis=1), rows, rows[..., None],
         np.zeros((4, 5)), np.array([9]), 0.0, 0.0, thinned_by=settings[0],
     )  # fmt: skip
-    assert choose_committee([level], "best", 5) == [Member(0, 0), Member(0, 2)]
-    assert choose_committee([level], "best", 1) == [Member(0, 0)]
+    assert choose_committee([found], "best", 5) == [Member(0, 0), Member(0, 2)]
+    assert choose_committee([found], "best", 1) == [Member(0, 0)]
 
 
 def test_a_search_without_time_for_thinning_returns_what_it_found(data, monkeypatch):

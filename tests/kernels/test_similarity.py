@@ -113,6 +113,25 @@ def test_a_value_above_the_declared_bound_is_an_error(table):
     VotedKernelClassifier(Similarity(dot, bound=1e3)).fit(X, y)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, None, "much"])
+def test_a_pair_without_a_similarity_is_named(value):
+    def by_length(a, b):
+        return value if "orange" in (a, b) else float(len(a) == len(b))
+
+    words = ["orange", *WORDS[1:]]
+    expected = r"(?s)by_length returned .* for the sample '.*' and the centre '.*'"
+    with pytest.raises(ValueError, match=expected) as caught:
+        VotedKernelClassifier(Similarity(by_length, pairwise=True)).fit(words, KINDS)
+    assert "orange" in str(caught.value)
+
+
+def test_an_error_in_the_function_comes_with_the_pair():
+    model = VotedKernelClassifier(Similarity(lambda a, b: len(a) / len(b), pairwise=True))
+    with pytest.raises(ZeroDivisionError) as caught:
+        model.fit([*WORDS[:-1], ""], KINDS)
+    assert "and the centre ''" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
     ("family", "error", "message"),
     [

@@ -16,8 +16,9 @@ import numpy as np
 
 from .._system.budget import Budget
 from ..preparation.training import Training
+from ._path_level import Level, ancestry
 from ._path_sample import PathSample, RelaxedVotes
-from ._path_search import TOL, Level, rhos_of
+from ._path_search import TOL, rhos_of
 
 #: After a search on some of the rows, the l1 path of all rows ends at this number of centres.
 CENTERS_ON_PATH = 150
@@ -59,7 +60,9 @@ def refit(
         end = path_end(levels, CENTERS_ON_PATH)
         start = min(*needed, end)
     votes: dict[Member, RelaxedVotes] = {}
-    for number in range(start, last + 1):
+    for number in ancestry(levels, last):
+        if number < start:
+            continue
         level = levels[number]
         if number <= end:
             ends = number in (end, last)
@@ -79,7 +82,7 @@ def refit(
 
 def path_end(levels: Sequence[Level], most_centers: float = math.inf) -> int:
     """Return the last level of the l1 path with at most this many centres, or the first."""
-    on_path = [n for n, level in enumerate(levels) if level.grown_by is None]
+    on_path = [n for n, one in enumerate(levels) if one.grown_by is None and one.thinned_by is None]
     few = [n for n in on_path if levels[n].n_support.mean() <= most_centers]
     return max(few, default=0)
 

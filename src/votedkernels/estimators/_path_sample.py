@@ -128,6 +128,9 @@ class PathSample:
         self.penalty = np.inf
         #: The chosen rules: their kernels and centres.
         self.rules = np.zeros((2, 0), np.intp)
+        #: The rough votes of some settings, and the chosen centres to which they belong.
+        self._votes: dict[Setting, RelaxedVotes] = {}
+        self._voters = self.chosen
 
     def first_entry(self) -> float:
         """Return the level above which no column has a weight."""
@@ -165,7 +168,7 @@ class PathSample:
 
     def grow(self, setting: Setting) -> None:
         """Make centres of the rows that a setting's relaxed vote fits worst."""
-        votes = self.relax(setting.kernel, down_to(setting.rho))[-1]
+        votes = self._vote_of(setting)
         values = self.columns.take(votes.kernels, np.searchsorted(self.centers, votes.centers))
         n = int(np.ceil(GROWTH * len(self.chosen)))
         decisions = votes.decide(values)
@@ -182,9 +185,9 @@ class PathSample:
 
     def thin(self, setting: Setting) -> None:
         """Remove the centres that a setting's relaxed vote needs least."""
+        weights = self._vote_of(setting).weights
         terms = self._terms(setting.kernel)
-        (votes,) = self._relax(terms, down_to(setting.rho))[-1:]
-        costs = terms.whitening.removal_costs(votes.weights)
+        costs = terms.whitening.removal_costs(weights)
         n = len(terms.centers) - self.rules.shape[1]
         order = np.argsort(-costs[:n], kind="stable")
         self.chosen = np.sort(self.chosen[order[: int(np.ceil(KEPT * n))]])
@@ -240,21 +243,35 @@ class PathSample:
 
         Without ``tol``, the votes are solved roughly and not certified.
         """
-        return self._relax(self._terms(kernel), rhos, tol)
-
-    def _relax(
-        self, terms: ChosenColumns, rhos: Sequence[float], tol: float | None = None
-    ) -> list[RelaxedVotes]:
-        certify = tol is not None
-        tol = ROUGHLY if tol is None else tol
+        terms = self._terms(kernel)
         by_problem = [
-            terms.relax(hinges, rhos, tol=tol, certify=certify)
+            terms.relax(hinges, rhos, tol=tol or ROUGHLY, certify=tol is not None)
             for hinges in self.training.relaxed_hinges(self.codes, self.w)
         ]
         centers = self.centers[terms.centers]
-        return [
+        found = [
             RelaxedVotes(terms.kernels, centers, votes) for votes in zip(*by_problem, strict=True)
         ]
+        if tol is None:
+            self._keep({Setting(kernel, rho): v for rho, v in zip(rhos, found, strict=True)})
+        return found
+
+    def _vote_of(self, setting: Setting) -> RelaxedVotes:
+        """Return a setting's rough vote on the chosen centres, which may be known already."""
+        if self._voters is not self.chosen or setting not in self._votes:
+            return self.compare(setting.kernel, [setting.rho])[0]
+        return self._votes[setting]
+
+    def compare(self, kernel: int, rhos: Sequence[float]) -> list[RelaxedVotes]:
+        """Return rough votes for decreasing rhos, after one for a larger rho as a warm start."""
+        warm = [FIRST_RHO] if rhos[0] < FIRST_RHO else []
+        return self.relax(kernel, [*warm, *rhos])[len(warm) :]
+
+    def _keep(self, votes: dict[Setting, RelaxedVotes]) -> None:
+        """Keep rough votes until other centres are chosen."""
+        if self._voters is not self.chosen:
+            self._votes, self._voters = {}, self.chosen
+        self._votes |= votes
 
     def _terms(self, kernel: int) -> ChosenColumns:
         """Return the chosen centres with one kernel, then the chosen rules."""
@@ -269,11 +286,6 @@ class PathSample:
             kernels[plain], self.centers[chosen]
         )
         return ChosenColumns.gather(self.columns, self.w, kernels, centers, at_centers)
-
-
-def down_to(rho: float) -> list[float]:
-    """Return the values of rho to solve for: a larger one first, as a warm start."""
-    return [FIRST_RHO, rho] if rho < FIRST_RHO else [rho]
 
 
 def evenly(numbers: IntArray, most: int) -> IntArray:

@@ -12,7 +12,8 @@ a few levels without an improvement, before it reaches the most expensive levels
 If some kernels are not positive definite, the search then goes on with fewer centres: at each
 further level, the centres that a vote needs least are removed. Of two votes with equally many
 centres, one that was thinned has fewer errors than one that is still growing, because a row that
-fitted badly when it joined is often of little use later.
+fitted badly when it joined is often of little use later. Large votes take most of the time, so
+with many centres, fewer of them are tried (`MANY_TO_THIN`, `MANY_FOR_RHOS`).
 
 The model is a committee, the mean of the votes of the best settings (`_path_committee`).
 """
@@ -22,16 +23,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._system.budget import Budget
 from ..exceptions import OutOfTime
 from ..kernels.base import FloatArray, IntArray
 from ..preparation.training import Training
 from ._path_judgement import losses_of, may_thin, with_price_of_size
+from ._path_level import Fold, Level, best_kernels
 from ._path_sample import RULES_ONLY, PathSample, Setting
 
 RHOS = tuple(10.0**-exponent for exponent in (1.5, 2.5, 3.5, 4.5, 5.5, 7.0))
@@ -59,50 +62,18 @@ FIRST_IN_A_HURRY = 4
 PATIENCE = 3
 #: How many levels are thinned, and the number of centres below which none is.
 MOST_THINNED, FEWEST_TO_THIN = 12, 10
-#: In a search that thins votes, only the best kernel is fitted while there are more centres.
-MANY_TO_THIN = 400
+#: In a search that thins votes, only the best kernel is fitted while there are more centres, rows
+#: stop joining after fewer levels without an improvement, and thinning then begins with the centres
+#: of the level after the best.
+MANY_TO_THIN, LESS_PATIENCE = 400, 2
+#: In such a search, if there are more centres than this, a kernel is fitted only with the value of
+#: rho that was best for it before, and with the values next to it.
+MANY_FOR_RHOS = 100
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
 
-
-@dataclass(frozen=True)
-class Fold:
-    """Training rows and held-out rows, as indices into the rows passed to fit."""
-
-    train: IntArray
-    test: IntArray
-
-
-@dataclass(frozen=True)
-class Level:
-    """What the folds found at one level.
-
-    Attributes
-    ----------
-    penalty : the penalty on the l1 path; after its end, that of the last level on the path
-    grown_by : the setting whose vote chose the rows that joined; None on the l1 path
-    thinned_by : the setting whose vote chose the centres that were removed; None if none were
-    settings : all settings, best first
-    criteria : their criteria, smaller is better
-    losses : array of shape (n_settings, n_rows), the losses on the held-out rows
-    decisions : array of shape (n_settings, n_rows, n_problems), the votes on the held-out rows
-    scores : array of shape (n_settings, n_folds), as reported to the user
-    n_support : number of centres in each fold
-    gap : largest relative gap of the l1 votes
-    seconds : time that the level took
-    """
-
-    penalty: float
-    grown_by: Setting | None
-    settings: tuple[Setting, ...]
-    criteria: FloatArray
-    losses: NDArray[np.float32]
-    decisions: NDArray[np.float32]
-    scores: FloatArray
-    n_support: IntArray
-    gap: float
-    seconds: float
-    thinned_by: Setting | None = None
+#: The centres and the rules that each fold has chosen.
+Chosen: TypeAlias = list[tuple[IntArray, IntArray]]
 
 
 class PathSearch:
@@ -166,6 +137,8 @@ class PathSearch:
             self.samples.append(PathSample(own, self.weights_of(fold, weights), TOL, stack=stack))
         budget.check_time()
         self.top = self.everyone().first_entry()
+        #: The place among all rhos of the one that is best for a kernel so far.
+        self._best_rhos: dict[int, int] = {}
 
     def weights_of(self, fold: Fold, weights: FloatArray) -> FloatArray:
         """Return the weight of each distinct row in the training part of a fold."""
@@ -196,7 +169,8 @@ class PathSearch:
         are_rules = self.training.are_rules
         kernels = np.flatnonzero(~are_rules).tolist() + [RULES_ONLY] * bool(are_rules.any())
         whole, budget = budget, budget.share(2)  # give up on a slow first level
-        while idle < PATIENCE and self.top > 0:
+        found: list[tuple[Level, Chosen]] = []
+        while idle < self._patience(growing) and self.top > 0:
             started = time.perf_counter()
             penalty = self.top * 10.0 ** (-(number + 1) / LEVELS_PER_DECADE)
             try:
@@ -216,6 +190,8 @@ class PathSearch:
             idle = 0 if level.criteria[0] < best else idle + 1
             if idle == 0:
                 best, winner = float(level.criteria[0]), level.settings[0]
+                place_of_best = len(found)
+            found.append((level, [(sample.chosen, sample.rules) for sample in self.samples]))
             self.least_levels = PATIENCE - idle
             yield level
             budget = whole
@@ -231,12 +207,13 @@ class PathSearch:
                     break
         if best < np.inf and may_thin(self.training):
             kernels = sorted({*last_kernels, winner.kernel})
+            level = self._go_back(found, place_of_best)
             yield from self._thinned(level, winner, kernels, budget)
 
     def _thinned(
         self, level: Level, setting: Setting, kernels: list[int], budget: Budget
     ) -> Iterator[Level]:
-        """Yield levels with fewer and fewer of the centres of the last level."""
+        """Yield levels with fewer and fewer of the centres that the folds have now."""
         self.least_levels = 0
         for _ in range(MOST_THINNED):
             started = time.perf_counter()
@@ -250,7 +227,16 @@ class PathSearch:
                 found = self._score(level.penalty, fitted, budget, started)
             except OutOfTime:
                 return
-            yield replace(found, grown_by=level.grown_by, thinned_by=setting)
+            yield replace(found, grown_by=level.grown_by, thinned_by=setting, follows=level.follows)
+            level = replace(level, follows=None)
+
+    def _go_back(self, found: list[tuple[Level, Chosen]], best: int) -> Level:
+        """Return to the level whose centres are thinned, given all levels and the best of them."""
+        place = min(best + 1, len(found) - 1) if self._is_costly() else len(found) - 1
+        level, chosen = found[place]
+        for sample, (centers, rules) in zip(self.samples, chosen, strict=True):
+            sample.chosen, sample.rules = centers, rules
+        return replace(level, follows=place)
 
     def _one_by_one(self) -> Iterator[PathSample]:
         """Yield the sample of each fold, after reporting its number."""
@@ -264,15 +250,23 @@ class PathSearch:
         """How many of the best kernels are fitted while rows join or leave."""
         return KERNELS_WHILE_MANY_GROW if self.many_classes else KERNELS_WHILE_GROWING
 
+    def _patience(self, growing: Setting | None) -> int:
+        """Return how many levels without an improvement end the search."""
+        return PATIENCE if growing is None or not self._is_costly() else LESS_PATIENCE
+
     def _is_costly(self) -> bool:
         """Whether there are so many centres that only one kernel is fitted."""
-        most = max(len(sample.chosen) for sample in self.samples)
-        return most > MANY_TO_THIN and may_thin(self.training)
+        return self._most_chosen > MANY_TO_THIN and may_thin(self.training)
+
+    @property
+    def _most_chosen(self) -> int:
+        """The largest number of centres in any fold."""
+        return max(len(sample.chosen) for sample in self.samples)
 
     def _has_grown(self) -> bool:
         """Whether no more rows may join."""
         share = np.mean([len(s.chosen) / len(s.rows) for s in self.samples])
-        large = max(len(s.chosen) for s in self.samples) >= CENTERS_AT_ALL
+        large = self._most_chosen >= CENTERS_AT_ALL
         return (
             bool(share > self._most_centers) or large or not all(s.can_grow for s in self.samples)
         )
@@ -316,7 +310,8 @@ class PathSearch:
         started: float,
     ) -> Level:
         """Fit relaxed votes with some kernels and every rho in all folds, and score them."""
-        decisions, scores = self._decide(kernels, budget)
+        settings = self._settings(kernels)
+        decisions, scores = self._decide(settings, budget)
         losses = losses_of(self.training, decisions, self.codes[self.scored])
         weights = self.weights[self.scored]
         share = float(np.mean([len(s.chosen) / len(s.rows) for s in self.samples]))
@@ -324,7 +319,8 @@ class PathSearch:
         if self.by_score:
             criteria = -np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
         order = np.argsort(criteria, kind="stable")
-        settings = [Setting(kernel, rho) for kernel in kernels for rho in self.rhos]
+        for place in order[::-1]:
+            self._best_rhos[settings[place].kernel] = self.rhos.index(settings[place].rho)
         gaps = [s.gap / s.objective for p in self.samples for s in p.solutions if s.objective > 0]
         return Level(
             penalty,
@@ -339,36 +335,40 @@ class PathSearch:
             time.perf_counter() - started,
         )
 
-    def _decide(self, kernels: list[int], budget: Budget) -> tuple[FloatArray, FloatArray]:
+    def _settings(self, kernels: list[int]) -> list[Setting]:
+        """Return the settings to fit: some kernels, with all values of rho or the likeliest."""
+        few = self._most_chosen > MANY_FOR_RHOS and may_thin(self.training)
+        settings = []
+        for kernel in kernels:
+            best = self._best_rhos.get(kernel) if few else None
+            likely = slice(None) if best is None else slice(max(0, best - 1), best + 2)
+            settings += [Setting(kernel, rho) for rho in self.rhos[likely]]
+        return settings
+
+    def _decide(self, settings: list[Setting], budget: Budget) -> tuple[FloatArray, FloatArray]:
         """Return the votes of all settings on the held-out rows, and their scores in each fold."""
         places = self.training.places
         assert places is not None
         n_problems = self.training.n_problems
-        votes = np.zeros((len(kernels) * len(self.rhos), len(places), n_problems))
+        votes = np.zeros((len(settings), len(places), n_problems))
         scores = np.zeros((len(votes), len(self.folds)))
         for f, (sample, fold) in enumerate(zip(self.samples, self.folds, strict=True)):
             test = fold.test[places[fold.test] >= 0]
-            for number, kernel in enumerate(kernels):
+            for kernel, group in groupby(enumerate(settings), lambda item: item[1].kernel):
                 budget.check_time()
-                first = number * len(self.rhos)
-                of_fold = np.zeros((len(self.rhos), len(test), n_problems))
+                mine = [place for place, _ in group]
+                of_fold = np.zeros((len(mine), len(test), n_problems))
                 if len(sample.chosen) + sample.rules.shape[1]:
-                    relaxed = sample.relax(kernel, self.rhos)
+                    relaxed = sample.compare(kernel, [settings[place].rho for place in mine])
                     values = sample.training.columns.take(
                         relaxed[0].kernels, relaxed[0].centers, places[test]
                     )
                     of_fold[:] = [vote.decide(values) for vote in relaxed]
-                votes[first : first + len(self.rhos), test] += of_fold
-                scores[first : first + len(self.rhos), f] = [self.score(v, test) for v in of_fold]
+                votes[mine[0] : mine[-1] + 1, test] += of_fold
+                scores[mine, f] = [self.score(v, test) for v in of_fold]
         return votes[:, self.scored] / self.times[:, None], scores
 
 
 def rhos_of(training: Training) -> tuple[float, ...]:
     """Return the values of rho to try: targets without noise need very small ones."""
     return RHOS if training.numbers is None else RHOS_OF_NUMBERS
-
-
-def best_kernels(level: Level, n: int) -> list[int]:
-    """Return the n kernels whose settings do best at a level."""
-    order = dict.fromkeys(setting.kernel for setting in level.settings)
-    return sorted(list(order)[:n])

@@ -26,8 +26,9 @@ from ..preparation.training import Training
 from ._fitted_attributes import PROBABILITY_SCALE
 from ._ongoing_fit import FitProgress, score_name
 from ._path_committee import Member, choose_committee, refit
+from ._path_level import Fold, Level
 from ._path_model import describe_committee
-from ._path_search import Fold, Level, PathSearch
+from ._path_search import PathSearch
 from ._probabilities import fit_scale
 from ._search_data import Alternative, SearchData
 

@@ -125,13 +125,15 @@ class Similarity(KernelFamily):
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(
-                f"kernel {name} returned {values[row, column]} (first at row {row}, centre "
-                f"{column} of a block); function(A, B) must return finite numbers."
+                f"kernel {name} returned {values[row, column]} for "
+                f"{_named(X, row, centers, column)}; it must return finite numbers."
             )
         if self.bound is not None and np.abs(values).max(initial=0.0) > self.bound:
+            row, column = np.argwhere(np.abs(values) > self.bound)[0]
             raise ValueError(
-                f"kernel {name} returned {np.abs(values).max():.6g} in absolute value, above its "
-                f"declared bound={self.bound:g}; use a larger bound, or None."
+                f"kernel {name} returned {values[row, column]:.6g} for "
+                f"{_named(X, row, centers, column)}, above its declared bound={self.bound:g}; use "
+                "a larger bound, or None."
             )
         return values
 
@@ -140,14 +142,19 @@ class Similarity(KernelFamily):
         values = np.empty((count_rows(X), count_rows(centers)))
         for i, x in enumerate(X):
             for j, center in enumerate(centers):
-                value = self.function(x, center)
+                try:
+                    value = self.function(x, center)
+                except Exception as error:
+                    error.add_note(f"This was for {_named(X, i, centers, j)}.")
+                    raise
                 try:
                     values[i, j] = value
                 except (TypeError, ValueError):
                     raise ValueError(
-                        f"kernel {self.names_[0]} returned {value!r:.80} for two samples; with "
-                        "pairwise=True, function(a, b) must return a number. If your function "
-                        "compares two lists, use Similarity(function)."
+                        f"kernel {self.names_[0]} returned {value!r:.80} for "
+                        f"{_named(X, i, centers, j)}; with pairwise=True, function(a, b) must "
+                        "return a number. If your function compares two lists, use "
+                        "Similarity(function)."
                     ) from None
         return values
 
@@ -167,3 +174,8 @@ def _copied(rows: Rows) -> Rows:
     if isinstance(rows, list):
         return [row.copy() if isinstance(row, np.ndarray) else row for row in rows]
     return rows.copy()
+
+
+def _named(X: Rows, row: int, centers: Rows, column: int) -> str:
+    """Return the words for a sample and a centre; preparation has changed the numbers of rows."""
+    return f"the sample {X[row]!r:.60} and the centre {centers[column]!r:.60}"
