@@ -17,7 +17,14 @@ from votedkernels.solvers.master import Master
 
 def few_rows(monkeypatch):
     """Let the master leave out rows of small problems, as it does with large ones."""
-    for name in ("FEWEST_ROWS", "ROWS_PER_TERM", "ROWS_PER_ROOT", "STORE_ALL_ROWS", "MANY_INSIDE"):
+    for name in (
+        "FEWEST_ROWS",
+        "ROWS_PER_TERM",
+        "ROWS_PER_ROOT",
+        "STORE_ALL_ROWS",
+        "MANY_INSIDE",
+        "MORE_ROWS_AT_HAND",
+    ):
         monkeypatch.setattr(module, name, 1)
 
 

@@ -88,6 +88,7 @@ SMALL_SIZES = {
     "solvers.master.MANY_INSIDE": 3,
     "solvers.master.ROWS_PER_ROOT": 1,
     "solvers.master.ROWS_PER_TERM": 1,
+    "solvers.master.MORE_ROWS_AT_HAND": 1,
     "solvers.master.STORE_ALL_ROWS": 8,
 }
 

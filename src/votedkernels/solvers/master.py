@@ -126,8 +126,9 @@ MARGIN_SLACK = 1e-9
 ROWS_PER_ROOT = 6
 #: So many times more rows are variables while columns are violated by more than SETTLED_EXCESS.
 UNSETTLED = 2
-#: With at most this many rows, columns are stored on all rows, if memory allows for many columns.
-STORE_ALL_ROWS, MANY_COLUMNS = 20_000, 2000
+#: With at most this many rows, columns are stored on all rows; with up to so many times more, if
+#: they are in this process and there is memory for many columns.
+STORE_ALL_ROWS, MORE_ROWS_AT_HAND, MANY_COLUMNS = 4000, 5, 2000
 MANY_INSIDE = 1000
 #: Units that differ by less than this factor count as equal.
 COARSER = 1e3
@@ -156,7 +157,8 @@ class Master(ColumnPool):
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
         # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         n = problem.n_rows
-        self._stores_all = n <= STORE_ALL_ROWS and 8 * n * MANY_COLUMNS <= problem.budget.memory
+        has_room = problem.columns.keeps_sums and 8 * n * MANY_COLUMNS <= problem.budget.memory
+        self._stores_all = n <= STORE_ALL_ROWS * (MORE_ROWS_AT_HAND if has_room else 1)
         self._stored = np.arange(n) if self._stores_all else np.empty(0, np.intp)
         self._where = np.full(n, -1, np.intp)
         self._where[self._stored] = np.arange(len(self._stored))
