@@ -90,6 +90,20 @@ def test_a_pass_covers_only_rows_that_have_changed(monkeypatch):
     assert 0 < max(rows[1:]) <= 4
 
 
+def test_rounding_is_no_change(monkeypatch):
+    problem, quick = problem_of(KINDS["kernels"]()), Passes()
+    rows = count_rows(monkeypatch, problem.columns)
+    u = problem.w.copy()
+    quick.price(problem, u)
+    for _ in range(100):
+        u = u * (1 - 1e-15)
+        found = quick.price(problem, u)
+        right = problem.excess(problem.columns.correlate(problem.signed(u), np.arange(120)))
+        np.testing.assert_allclose(found.excess, right, rtol=1e-11, atol=1e-13)
+    assert rows.count(0) > 80, "most passes cover no rows"
+    assert rows.count(120) > 2, "but many such changes make one that counts"
+
+
 def test_a_pass_is_full_if_most_rows_have_changed(monkeypatch):
     problem, quick = problem_of(KINDS["kernels"]()), Passes()
     rows = count_rows(monkeypatch, problem.columns)
