@@ -10,8 +10,9 @@ from support.synthetic_records import make_record, make_runs, settings_of, write
 
 from votedkernels.exceptions import RecordError
 from votedkernels.experiments import paper
-from votedkernels.experiments.evidence import describe_missing, load_evidence
+from votedkernels.experiments.evidence import check_record, describe_missing, load_evidence
 from votedkernels.experiments.selection import choose, count_endings, make_groups
+from votedkernels.experiments.unions import with_unions
 
 
 def chosen(records, rule="literal"):
@@ -66,6 +67,7 @@ def test_equal_rates_are_ties_whatever_the_sizes_of_folds():
         ("l1-svm", {"l1_penalty": 1.0, "degree": 1}),
         ("vkr-dimension", {"complexity_penalty": 1.0, "l1_penalty": 1.0}),
         ("vkr-trace", {"complexity_penalty": 1.0, "l1_penalty": 1.0}),
+        ("vkr-extended", {"complexity_penalty": 1.0, "l1_penalty": 1.0, "radius": 1.0}),
     ],
 )
 @pytest.mark.parametrize("rule", ["literal", "per-run"])
@@ -87,6 +89,12 @@ def test_l1_penalty_goes_before_degree_and_gamma_counts_as_degree():
     for kernel in ("degree", "gamma"):
         settings = [{"l1_penalty": 0.1, kernel: 1}, {"l1_penalty": 1.0, kernel: 2}]
         assert chosen([make_record(algorithm="l1-svm", settings=settings)]) == (settings[1],)
+
+
+def test_polynomials_go_before_gaussians():
+    settings = [{"gamma": 0.1, "C": 1.0}, {"degree": 10, "C": 1.0}, {"degree": 2, "C": 10.0}]
+    for order in permutations(settings):
+        assert chosen([make_record(settings=list(order))]) == (settings[2],)
 
 
 def test_other_algorithms_fall_back_to_the_order_of_the_record():
@@ -202,6 +210,30 @@ def test_what_is_missing_is_said():
     lines = describe_missing(records)
     assert "no records of ocr49" in lines[0]
     assert lines[1].endswith("musk: of 5 runs, L2-SVM 3, L1-SVM 0, VKR2 0, VKRc 0.")
+
+
+def test_other_data_sets_alone_are_complete():
+    records = [r for a in paper.TABLE_ALGORITHMS for r in make_runs("mine", a, [9] * 5)]
+    assert describe_missing(records) == []
+
+
+def test_svms_over_both_kinds_are_unions():
+    polynomial = make_runs("musk", "l2-svm", [9] * 5, gap=None)
+    gaussian = make_runs("musk", "l2-svm", [8] * 5, 7, family="gaussian",
+                         settings=[{"gamma": 1.0, "C": 1.0}], validation_errors=9)  # fmt: skip
+    votes = make_runs("musk", "vkr-trace", [9] * 5, family="both")
+    assert with_unions([*polynomial, *gaussian]) == (*polynomial, *gaussian)
+    assert with_unions([*polynomial, *votes]) == (*polynomial, *votes)
+    united = with_unions([*polynomial, *gaussian, *votes])[15:]
+    assert [r["key"] for r in united] == [f"both/range/seed0/musk/run{i}/l2-svm" for i in range(5)]
+    for record in united:
+        assert check_record(record, "united") is record
+        assert record["settings"] == [*settings_of("l2-svm"), {"gamma": 1.0, "C": 1.0}]
+        assert record["test_errors"] == [9, 9, 9, 9, 8]
+    both = next(g for g in make_groups([*polynomial, *gaussian, *votes, *united], "per-run")
+                if g.family == "both")  # fmt: skip
+    assert both.error("musk", "l2-svm").mean == 8
+    assert both.support("musk", "l2-svm").mean == 7
 
 
 def test_order_of_lines_and_files_does_not_matter(tmp_path):

@@ -41,7 +41,7 @@ from .base import (
 )
 from .empirical import Empirical
 from .formulas import Dimension, Massart, Trace
-from .local import Local
+from .local import Local, measure_at_radii
 from .stable_rank import StableRank
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Trace",
     "admitted_columns",
     "are_numbers",
+    "measure_at_radii",
     "measure_complexities",
     "measure_with_errors",
     "measures_by_family",

@@ -225,20 +225,25 @@ def _best(algorithm: str, settings: list[Setting], rates: Sequence[Sequence[Frac
 # -- ties --------------------------------------------------------------------------------
 
 
-def _kernel(setting: Setting) -> float:
-    return float(setting["degree"] if "degree" in setting else setting["gamma"])
+def _kernel(setting: Setting) -> tuple[float, float]:
+    """Sort kernels, the simplest first; polynomials come before Gaussians."""
+    return (0.0, setting["degree"]) if "degree" in setting else (1.0, setting["gamma"])
 
 
 def _prefer_vote(setting: Setting) -> tuple[float, ...]:
     return -setting["complexity_penalty"], -setting["l1_penalty"]
 
 
+def _prefer_extended(setting: Setting) -> tuple[float, ...]:
+    return *_prefer_vote(setting), -setting["radius"]
+
+
 def _prefer_l1(setting: Setting) -> tuple[float, ...]:
-    return -setting["l1_penalty"], _kernel(setting)
+    return -setting["l1_penalty"], *_kernel(setting)
 
 
 def _prefer_l2(setting: Setting) -> tuple[float, ...]:
-    return _kernel(setting), setting["C"]
+    return *_kernel(setting), setting["C"]
 
 
 #: By algorithm: how to sort settings of equal validation error, the preferred one first.
@@ -248,6 +253,7 @@ TIES: dict[str, Callable[[Setting], tuple[float, ...]]] = {
     "vkr-dimension": _prefer_vote,
     "vkr-trace": _prefer_vote,
     "vkr-local": _prefer_vote,
+    "vkr-extended": _prefer_extended,
 }
 
 
