@@ -12,6 +12,7 @@ from votedkernels.exceptions import RecordError
 from votedkernels.experiments import paper
 from votedkernels.experiments.evidence import check_record, describe_missing, load_evidence
 from votedkernels.experiments.selection import choose, count_endings, make_groups
+from votedkernels.experiments.tables import describe_partitions
 from votedkernels.experiments.unions import with_unions
 
 
@@ -210,6 +211,31 @@ def test_what_is_missing_is_said():
     lines = describe_missing(records)
     assert "no records of ocr49" in lines[0]
     assert lines[1].endswith("musk: of 5 runs, L2-SVM 3, L1-SVM 0, VKR2 0, VKRc 0.")
+
+
+def test_algorithms_beyond_the_papers_may_have_fewer_partitions():
+    records = [
+        r for seed in (0, 1) for a in paper.TABLE_ALGORITHMS
+        for r in make_runs("musk", a, [9] * 5, seed=seed)
+    ]  # fmt: skip
+    extended = make_runs("musk", "vkr-extended", [9] * 5)
+    assert not any("musk" in line for line in describe_missing([*records, *extended]))
+    lines = describe_missing([*records, *extended[:4]])
+    assert lines[1].endswith("musk: of 5 runs, VKR extended 4.")
+
+
+def test_means_are_compared_on_shared_partitions():
+    records = make_runs("musk", "l2-svm", [10] * 5) + make_runs("musk", "l2-svm", [20] * 5, seed=1)
+    records += make_runs("musk", "vkr-extended", [12] * 5)
+    (group,) = make_groups(records)
+    assert group.error("musk", "l2-svm").mean == 15
+    part = group.on_partitions_of(["l2-svm", "vkr-extended"])
+    assert part.error("musk", "l2-svm").mean == 10
+    assert part.seeds == [0]
+    assert describe_partitions(group).startswith(
+        "Means over 2 partitions, but fewer for some: VKR extended 1."
+    )
+    assert describe_partitions(part) == ""
 
 
 def test_other_data_sets_alone_are_complete():

@@ -72,7 +72,9 @@ def _decide(group: Group, twins: Sequence[Group], objective: str) -> list[Findin
 
 
 def _results(group: Group, objective: str) -> Results:
-    return Results(group, VOTES[group.family] if objective == PLAIN else (EXTENSION,))
+    if objective == PLAIN:
+        return Results(group, VOTES[group.family])
+    return Results(group.on_partitions_of([EXTENSION]), [EXTENSION])
 
 
 _NOTHING = (OPEN, "The records have no data set with all the results that this claim needs.")
@@ -235,18 +237,19 @@ def _common_vote(gaussian: Results, polynomial: Results) -> str:
 
 
 def _judge_extension(results: Results) -> tuple[str, str]:
-    group, parts, lower, ahead = results.group, [], [], []
-    for rival in VOTES[group.family]:
-        found = (compare(group, d, EXTENSION, rival) for d in group.datasets)
-        tests = [test for test in found if test]
+    parts, lower, ahead = [], [], []
+    for rival in VOTES[results.group.family]:
+        part = results.group.on_partitions_of([EXTENSION, rival])
+        tests = [test for d in part.datasets if (test := compare(part, d, EXTENSION, rival))]
         if not tests:
             continue
+        standing = Results(part, [EXTENSION, rival])
         datasets = [test.dataset for test in tests]
-        mine, theirs = ([results.errors[d][a] for d in datasets] for a in (EXTENSION, rival))
+        mine, theirs = ([standing.errors[d][a] for d in datasets] for a in (EXTENSION, rival))
         better = [t.dataset for t in tests if t.outcome == "better"]
         worse = [t.dataset for t in tests if t.outcome == "worse"]
         fewer = sum(a < b for a, b in zip(mine, theirs, strict=True))
-        ratios = sparsity_ratios(_rows(results.support, datasets), EXTENSION, rival).values()
+        ratios = sparsity_ratios(_rows(standing.support, datasets), EXTENSION, rival).values()
         parts.append(
             f"Against {name_of(rival)}: mean error {np.mean(mine):.2f}% against "
             f"{np.mean(theirs):.2f}%, a lower mean on {fewer} of {len(tests)} data sets, "

@@ -146,19 +146,25 @@ def describe_missing(records: Sequence[Record]) -> list[str]:
         absent = [name for name in asked if name not in seen]
         if absent:
             lines.append(f"{where}: no records of {', '.join(absent)}.")
-        algorithms = unique([*EXPECTED.get(family, ()), *(r["algorithm"] for r in here)])
-        total = len({r["seed"] for r in here}) * N_FOLDS
+        expected = EXPECTED.get(family, ())
+        algorithms = unique([*expected, *(r["algorithm"] for r in here)])
+        # The paper's algorithms need all partitions; others may have been run on fewer.
+        totals = {
+            a: N_FOLDS * len({r["seed"] for r in here if a in expected or r["algorithm"] == a})
+            for a in algorithms
+        }
         have: dict[tuple[str, str], int] = {}
         for r in here:
             have[r["dataset"], r["algorithm"]] = have.get((r["dataset"], r["algorithm"]), 0) + 1
         for dataset in seen:
-            short = [
-                f"{name_of(algorithm)} {have.get((dataset, algorithm), 0)}"
-                for algorithm in algorithms
-                if have.get((dataset, algorithm), 0) < total
-            ]
-            if short:
-                lines.append(f"{where}, {dataset}: of {total} runs, {', '.join(short)}.")
+            for total in unique(totals.values()):
+                short = [
+                    f"{name_of(algorithm)} {have.get((dataset, algorithm), 0)}"
+                    for algorithm in algorithms
+                    if have.get((dataset, algorithm), 0) < total == totals[algorithm]
+                ]
+                if short:
+                    lines.append(f"{where}, {dataset}: of {total} runs, {', '.join(short)}.")
     return lines
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -102,6 +102,20 @@ class Group:
     def of(self, dataset: str, algorithm: str) -> list[Choice]:
         """Return the choices of an algorithm on a data set, by partition."""
         return self._index.get((dataset, algorithm), [])
+
+    def on_partitions_of(self, algorithms: Iterable[str]) -> Group:
+        """Return the part of the results on partitions that all these algorithms have.
+
+        Without it, means of algorithms with different numbers of partitions would be compared.
+        """
+        places = [
+            {(c.dataset, c.seed) for c in self.choices if c.algorithm == algorithm}
+            for algorithm in algorithms
+        ]
+        shared = set.intersection(*places) if places else set()
+        return replace(
+            self, choices=tuple(c for c in self.choices if (c.dataset, c.seed) in shared)
+        )
 
     def error(self, dataset: str, algorithm: str) -> Summary | None:
         """Summarise test errors, in percent."""

@@ -66,7 +66,30 @@ def _tabulate_means(
                 known = dataset in TABLE and algorithm in TABLE[dataset]
                 row.append(mean_cell(*paper(dataset, algorithm), digits) if known else NOTHING)
         rows.append(tuple(row))
-    return _table(group, title, columns, rows)
+    return _table(group, title, columns, rows, note=describe_partitions(group))
+
+
+def describe_partitions(group: Group) -> str:
+    """Name the algorithms that have fewer partitions than others; "" if there are none."""
+    counts = {
+        a: [len(group.of(d, a)) for d in group.datasets if group.of(d, a)] for a in group.algorithms
+    }
+    most = max(map(max, counts.values()))
+    fewer = [
+        f"{name_of(a)} {span(numbers)}" for a, numbers in counts.items() if min(numbers) < most
+    ]
+    if not fewer:
+        return ""
+    return (
+        f"Means over {most} partitions, but fewer for some: {', '.join(fewer)}. Tests and ranks "
+        "use the partitions that are shared."
+    )
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Return the range of whole numbers as text."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def tabulate_sparsity(group: Group) -> Table:
@@ -170,9 +193,9 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
 
 
 def rank_algorithms(group: Group) -> tuple[list[str], FriedmanTest] | None:
-    """Compare mean errors by rank, over the data sets on which all algorithms have results."""
-    table = [[group.error(d, a) for a in group.algorithms] for d in group.datasets]
-    whole = [[s.mean for s in row if s] for row in table if all(row)]
+    """Compare mean errors by rank, over the data sets and partitions that all algorithms have."""
+    part = group.on_partitions_of(group.algorithms)
+    whole = [[s.mean for a in group.algorithms if (s := part.error(d, a))] for d in part.datasets]
     test = friedman_test(np.array(whole)) if whole else None
     return (group.algorithms, test) if test else None
 
@@ -277,7 +300,7 @@ def tabulate_peers_in_short(
         [("", name) for name in names],
         rows,
         note=f"Over {len(whole)} data sets. Seconds are means over runs, for all settings of a run "
-        "together.",
+        f"together. {describe_partitions(group)}".rstrip(),
     )
 
 
