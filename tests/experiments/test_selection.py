@@ -12,7 +12,7 @@ from votedkernels.exceptions import RecordError
 from votedkernels.experiments import paper
 from votedkernels.experiments.evidence import check_record, describe_missing, load_evidence
 from votedkernels.experiments.selection import choose, count_endings, make_groups
-from votedkernels.experiments.tables import describe_partitions
+from votedkernels.experiments.tables import describe_partitions, tabulate_radii
 from votedkernels.experiments.unions import with_unions
 
 
@@ -222,6 +222,22 @@ def test_algorithms_beyond_the_papers_may_have_fewer_partitions():
     assert not any("musk" in line for line in describe_missing([*records, *extended]))
     lines = describe_missing([*records, *extended[:4]])
     assert lines[1].endswith("musk: of 5 runs, VKR extended 4.")
+
+
+def test_chosen_radii_are_counted():
+    settings = settings_of("vkr-extended")
+    records = [
+        make_record("musk", "vkr-extended", run, validation_errors=[
+            5 if s["radius"] == (1.0 if run < 2 else 0.001) else 9 for s in settings
+        ])
+        for run in range(5)
+    ]  # fmt: skip
+    (group,) = make_groups(records, "per-run")
+    table = tabulate_radii(group)
+    assert [name for _, name in table.columns] == ["Data set", "1", "0.001"]
+    assert [[cell.text for cell in row] for row in table.rows] == [["musk", "2", "3"]]
+    (other,) = make_groups([make_record("musk", "vkr-trace")])
+    assert tabulate_radii(other) is None
 
 
 def test_means_are_compared_on_shared_partitions():

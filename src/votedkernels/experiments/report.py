@@ -240,6 +240,7 @@ def _plural(verdict: str, n: int) -> str:
 def _make_section(anchor: str, records: Sequence[Record], group: Group, other: Group) -> Section:
     ranks = tables.tabulate_ranks(group)
     spread = tables.tabulate_spread(group)
+    radii = tables.tabulate_radii(group)
     voters = panels.voters_of(group)
     return Section(
         anchor=anchor,
@@ -256,6 +257,7 @@ def _make_section(anchor: str, records: Sequence[Record], group: Group, other: G
             tables.tabulate_comparisons(group),
             *([ranks] if ranks else []),
             *([spread] if spread else []),
+            *([radii] if radii else []),
             tables.tabulate_errors(other),
             tables.tabulate_support(other),
             tables.tabulate_endings(records, group),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..report.parts import NOTHING, Cell, Table
 from .comparisons import compare_all, format_p
 from .evidence import name_of
-from .paper import TABLE
+from .paper import EXTENSION, TABLE
 from .records import Record
 from .selection import Group, Summary, count_endings
 from .statistics import FriedmanTest, friedman_test
@@ -136,6 +137,23 @@ def tabulate_spread(group: Group) -> Table | None:
     return _table(
         group, "Standard deviation of mean test errors between partitions, points", columns, rows
     )
+
+
+def tabulate_radii(group: Group) -> Table | None:
+    """Return how many runs have each radius as chosen; None if no radius is a setting."""
+    chosen = {
+        d: Counter(s["radius"] for c in group.of(d, EXTENSION) for s in c.settings)
+        for d in group.datasets
+    }
+    radii = sorted({radius for counts in chosen.values() for radius in counts}, reverse=True)
+    rows = [
+        (text_cell(d), *(number_cell("runs", counts[radius], 0) for radius in radii))
+        for d, counts in chosen.items()
+        if counts
+    ]
+    columns = [("", "Data set"), *(("", f"{radius:g}") for radius in radii)]
+    title = f"Radius of {name_of(EXTENSION)}: number of runs with each choice"
+    return _table(group, title, columns, rows) if rows else None
 
 
 def tabulate_comparisons(group: Group) -> Table:
