@@ -177,10 +177,11 @@ def sampled_spectra(
     totals = np.bincount(groups, sample_weight).astype(np.float64)
     needed = _spectrum_bytes(columns.families[f], len(distinct))
     memory = columns.budget.memory + columns.budget.block_memory
-    return kappa_squared, [
-        family_spectra(columns, f, distinct[chosen], totals[chosen], kappa_squared)
-        for chosen in subsamples(len(distinct), random, fits=needed <= memory)
-    ]
+    spectra = []
+    for chosen in subsamples(len(distinct), random, fits=needed <= memory):
+        parts = family_spectra(columns, f, distinct[chosen], totals[chosen], kappa_squared)
+        spectra.append(parts)
+    return kappa_squared, spectra
 
 
 def family_spectra(
