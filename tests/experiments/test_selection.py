@@ -11,8 +11,9 @@ from support.synthetic_records import make_record, make_runs, settings_of, write
 from votedkernels.exceptions import RecordError
 from votedkernels.experiments import paper
 from votedkernels.experiments.evidence import check_record, describe_missing, load_evidence
+from votedkernels.experiments.radii import tabulate_choices, tabulate_fixed
 from votedkernels.experiments.selection import choose, count_endings, make_groups
-from votedkernels.experiments.tables import describe_partitions, tabulate_radii
+from votedkernels.experiments.tables import describe_partitions
 from votedkernels.experiments.unions import with_unions
 
 
@@ -233,11 +234,27 @@ def test_chosen_radii_are_counted():
         for run in range(5)
     ]  # fmt: skip
     (group,) = make_groups(records, "per-run")
-    table = tabulate_radii(group)
+    table = tabulate_choices(group)
     assert [name for _, name in table.columns] == ["Data set", "1", "0.001"]
     assert [[cell.text for cell in row] for row in table.rows] == [["musk", "2", "3"]]
     (other,) = make_groups([make_record("musk", "vkr-trace")])
-    assert tabulate_radii(other) is None
+    assert tabulate_choices(other) is None
+    assert tabulate_fixed([make_record("musk", "vkr-trace")], other) is None
+
+
+def test_each_radius_alone_is_reported():
+    settings = settings_of("vkr-extended")
+    errors = [3 if s["radius"] == 1.0 else 7 for s in settings]
+    records = [
+        make_record("musk", "vkr-extended", run, test_errors=errors, validation_errors=errors,
+                    n_support=[10 * e for e in errors])
+        for run in range(5)
+    ]  # fmt: skip
+    (group,) = make_groups(records)
+    table = tabulate_fixed(records, group)
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["1", "3.00", "30.0"], ["0.001", "7.00", "70.0"], ["chosen", "3.00", "30.0"],
+    ]  # fmt: skip
 
 
 def test_means_are_compared_on_shared_partitions():

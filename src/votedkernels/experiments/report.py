@@ -12,7 +12,7 @@ from .._system.atomic_files import writing_whole
 from .._version import __version__
 from ..report.page import render_page
 from ..report.parts import Panel, Table
-from . import panels, tables
+from . import panels, radii, tables
 from .claims import EXTENDED, Finding, decide, describe_paper
 from .evidence import Evidence, describe_missing, load_evidence, name_of, unique
 from .paper import CLAIMS, DATASETS, SOURCE, VOTES, Claim
@@ -240,7 +240,11 @@ def _plural(verdict: str, n: int) -> str:
 def _make_section(anchor: str, records: Sequence[Record], group: Group, other: Group) -> Section:
     ranks = tables.tabulate_ranks(group)
     spread = tables.tabulate_spread(group)
-    radii = tables.tabulate_radii(group)
+    about_radii = [
+        table
+        for table in (radii.tabulate_fixed(records, group), radii.tabulate_choices(group))
+        if table
+    ]
     voters = panels.voters_of(group)
     return Section(
         anchor=anchor,
@@ -257,7 +261,7 @@ def _make_section(anchor: str, records: Sequence[Record], group: Group, other: G
             tables.tabulate_comparisons(group),
             *([ranks] if ranks else []),
             *([spread] if spread else []),
-            *([radii] if radii else []),
+            *about_radii,
             tables.tabulate_errors(other),
             tables.tabulate_support(other),
             tables.tabulate_endings(records, group),

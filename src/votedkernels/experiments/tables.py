@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..report.parts import NOTHING, Cell, Table
 from .comparisons import compare_all, format_p
 from .evidence import name_of
-from .paper import EXTENSION, TABLE
+from .paper import TABLE
 from .records import Record
 from .selection import Group, Summary, count_endings
 from .statistics import FriedmanTest, friedman_test
@@ -67,7 +66,7 @@ def _tabulate_means(
                 known = dataset in TABLE and algorithm in TABLE[dataset]
                 row.append(mean_cell(*paper(dataset, algorithm), digits) if known else NOTHING)
         rows.append(tuple(row))
-    return _table(group, title, columns, rows, note=describe_partitions(group))
+    return make_table(group, title, columns, rows, note=describe_partitions(group))
 
 
 def describe_partitions(group: Group) -> str:
@@ -115,7 +114,7 @@ def tabulate_sparsity(group: Group) -> Table:
                 theirs = cells["l2-svm"].support / cells[vote].support if cells else None
                 row.append(number_cell("ratio", theirs, 1))
         rows.append(tuple(row))
-    return _table(
+    return make_table(
         group, "Support vectors of L2-SVM divided by those of other algorithms", columns, rows
     )
 
@@ -134,26 +133,9 @@ def tabulate_spread(group: Group) -> Table | None:
             )
         )
     columns = [("", "Data set"), *(("", name_of(a)) for a in group.algorithms)]
-    return _table(
+    return make_table(
         group, "Standard deviation of mean test errors between partitions, points", columns, rows
     )
-
-
-def tabulate_radii(group: Group) -> Table | None:
-    """Return how many runs have each radius as chosen; None if no radius is a setting."""
-    chosen = {
-        d: Counter(s["radius"] for c in group.of(d, EXTENSION) for s in c.settings)
-        for d in group.datasets
-    }
-    radii = sorted({radius for counts in chosen.values() for radius in counts}, reverse=True)
-    rows = [
-        (text_cell(d), *(number_cell("runs", counts[radius], 0) for radius in radii))
-        for d, counts in chosen.items()
-        if counts
-    ]
-    columns = [("", "Data set"), *(("", f"{radius:g}") for radius in radii)]
-    title = f"Radius of {name_of(EXTENSION)}: number of runs with each choice"
-    return _table(group, title, columns, rows) if rows else None
 
 
 def tabulate_comparisons(group: Group) -> Table:
@@ -172,7 +154,7 @@ def tabulate_comparisons(group: Group) -> Table:
             )
         )
     names = ("Data set", "Pair", "Difference", "± (95%)", "p", "The first is")
-    return _table(
+    return make_table(
         group,
         "Differences of test errors, points, by the corrected resampled t-test",
         [("", name) for name in names],
@@ -207,7 +189,7 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
         "Largest relative gap", "Gap above tolerance, %", "Chosen fits with such a gap, %",
         "Seconds of fitting",
     )  # fmt: skip
-    return _table(group, "How fits ended", [("", name) for name in names], rows)
+    return make_table(group, "How fits ended", [("", name) for name in names], rows)
 
 
 def rank_algorithms(group: Group) -> tuple[list[str], FriedmanTest] | None:
@@ -228,7 +210,7 @@ def tabulate_ranks(group: Group) -> Table | None:
     rows = [
         (text_cell(name_of(algorithms[i])), number_cell("rank", test.ranks[i], 2)) for i in order
     ]
-    return _table(
+    return make_table(
         group,
         "Average rank of test errors over data sets",
         [("", "Algorithm"), ("", "Average rank")],
@@ -270,7 +252,7 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
                 )
             )
     names = ("Data set", "Classifier", "Test error, %", "Support vectors", "Fit, s", "Predict, s")
-    return _table(
+    return make_table(
         group,
         "Other classifiers",
         [("", name) for name in names],
@@ -312,7 +294,7 @@ def tabulate_peers_in_short(
         "Classifier", "Settings", "Mean error, %", "Chosen run by run, %", "Lowest on",
         "Support vectors, median", "Fit, s", "Predict, s",
     )  # fmt: skip
-    return _table(
+    return make_table(
         group,
         "Other classifiers in short",
         [("", name) for name in names],
@@ -353,7 +335,7 @@ def _in_paper(algorithm: str) -> bool:
     return algorithm in next(iter(TABLE.values()))
 
 
-def _table(
+def make_table(
     group: Group,
     title: str,
     columns: Sequence[tuple[str, str]],
@@ -362,6 +344,7 @@ def _table(
     note: str = "",
     n_names: int = 1,
 ) -> Table:
+    """Return a table about a group."""
     return Table(
         title,
         tuple(columns),
