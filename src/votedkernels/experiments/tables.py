@@ -215,7 +215,7 @@ def tabulate_ranks(group: Group) -> Table | None:
         "Average rank of test errors over data sets",
         [("", "Algorithm"), ("", "Average rank")],
         rows,
-        note=describe_ranks(test),
+        note=f"{describe_ranks(test)} {describe_partitions(group)}".rstrip(),
     )
 
 
