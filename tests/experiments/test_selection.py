@@ -265,6 +265,8 @@ def test_means_are_compared_on_shared_partitions():
     part = group.on_partitions_of(["l2-svm", "vkr-extended"])
     assert part.error("musk", "l2-svm").mean == 10
     assert part.seeds == [0]
+    assert group.fully_run().algorithms == ["l2-svm"]
+    assert group.fully_run().seeds == [0, 1]
     assert describe_partitions(group).startswith(
         "Means over 2 partitions, but fewer for some: VKR extended 1."
     )

@@ -15,6 +15,7 @@ from support.paths import ROOT
 from votedkernels import ContinuousGaussian, Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
 from votedkernels.experiments.evidence import load_evidence, name_of
+from votedkernels.experiments.radii import tabulate_fixed
 from votedkernels.experiments.records import read_records
 from votedkernels.experiments.selection import make_groups
 from votedkernels.experiments.unions import with_unions
@@ -161,10 +162,14 @@ def test_all_records_of_the_experiments_are_listed():
 
 
 @cache
+def records_of(folder):
+    return with_unions(load_evidence((RESULTS / folder).glob("*.jsonl.gz")).records)
+
+
+@cache
 def results_of(folder, rule):
     """Return the groups of results in a folder, by kind of kernel, with features in [-1, 1]."""
-    records = with_unions(load_evidence((RESULTS / folder).glob("*.jsonl.gz")).records)
-    return {g.family: g for g in make_groups(records, rule) if g.scaling == "range"}
+    return {g.family: g for g in make_groups(records_of(folder), rule) if g.scaling == "range"}
 
 
 @pytest.mark.parametrize(
@@ -194,6 +199,20 @@ def test_mean_errors_of_the_experiments_are_those_of_the_records(folder, row):
     for text, value in zip(shown, (error, by_run, n_support), strict=True):
         number, digits = numbers(text)[0]
         assert number == pytest.approx(value, abs=0.51 * 10.0**-digits)
+
+
+@pytest.mark.parametrize(
+    "row", re.findall(r"^\| (?:1|0\.\d+|chosen by validation) \|.*\|$", EXPERIMENTS, re.MULTILINE)
+)
+def test_errors_at_each_radius_are_those_of_the_records(row):
+    name, *shown = cells(row)
+    for family, text in zip(("polynomial", "gaussian", "both"), shown, strict=True):
+        table = tabulate_fixed(records_of("."), results_of(".", "literal")[family])
+        found = {line[0].text: [cell.text for cell in line[1:]] for line in table.rows}
+        error, support = map(float, found[name.removesuffix(" by validation")])
+        (shown_error, _), (shown_support, _) = numbers(text)
+        assert shown_error == error
+        assert shown_support == pytest.approx(support, abs=0.51)
 
 
 # -- tables that are calculated again -------------------------------------------------------

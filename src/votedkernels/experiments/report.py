@@ -145,8 +145,8 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
             (panel, table.note)
             for group in literal
             if group.family not in VOTES
-            and (panel := panels.panel_ranks(group))
-            and (table := tables.tabulate_ranks(group))
+            for part in _ranked(group)
+            if (panel := panels.panel_ranks(part)) and (table := tables.tabulate_ranks(part))
         ],
         "facts": _describe_run(evidence),
         "missing": describe_missing(records),
@@ -259,7 +259,7 @@ def _make_section(anchor: str, records: Sequence[Record], group: Group, other: G
         ],
         more_tables=[
             tables.tabulate_comparisons(group),
-            *([ranks] if ranks else []),
+            *(table for part in _ranked(group) if (table := tables.tabulate_ranks(part))),
             *([spread] if spread else []),
             *about_radii,
             tables.tabulate_errors(other),
@@ -275,6 +275,12 @@ def _make_section(anchor: str, records: Sequence[Record], group: Group, other: G
         ranks=panels.panel_ranks(group),
         ranks_note=ranks.note if ranks else "",
     )
+
+
+def _ranked(group: Group) -> list[Group]:
+    """Return the groups whose ranks are shown: all algorithms, and those with all partitions."""
+    full = group.fully_run()
+    return [group] if len(full.algorithms) in (0, len(group.algorithms)) else [group, full]
 
 
 def describe_group(family: str, scaling: str) -> str:

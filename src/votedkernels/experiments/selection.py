@@ -117,6 +117,16 @@ class Group:
             self, choices=tuple(c for c in self.choices if (c.dataset, c.seed) in shared)
         )
 
+    def fully_run(self) -> Group:
+        """Return the results of the algorithms that have all partitions of all data sets."""
+        places = {(c.dataset, c.seed) for c in self.choices}
+        full = [
+            a
+            for a in self.algorithms
+            if {(c.dataset, c.seed) for c in self.choices if c.algorithm == a} == places
+        ]
+        return replace(self, choices=tuple(c for c in self.choices if c.algorithm in full))
+
     def error(self, dataset: str, algorithm: str) -> Summary | None:
         """Summarise test errors, in percent."""
         return summarise(
