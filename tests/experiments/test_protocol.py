@@ -5,7 +5,8 @@ import pytest
 from sklearn.svm import SVC
 
 from votedkernels import Local, Polynomial, VotedKernelClassifier
-from votedkernels.complexity import measure_at_radii, measure_complexities
+from votedkernels.complexity import measure_complexities
+from votedkernels.complexity.local import measure_at_radii
 from votedkernels.datasets import load_ionosphere, make_waveform
 from votedkernels.exceptions import DataNotFoundError
 from votedkernels.experiments import algorithms, peers

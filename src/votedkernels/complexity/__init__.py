@@ -41,7 +41,7 @@ from .base import (
 )
 from .empirical import Empirical
 from .formulas import Dimension, Massart, Trace
-from .local import Local, measure_at_radii
+from .local import Local
 from .stable_rank import StableRank
 
 __all__ = [
@@ -55,7 +55,6 @@ __all__ = [
     "Trace",
     "admitted_columns",
     "are_numbers",
-    "measure_at_radii",
     "measure_complexities",
     "measure_with_errors",
     "measures_by_family",

@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .._system.budget import Budget, single_blas_thread
-from ..complexity import measure_at_radii
+from ..complexity.local import measure_at_radii
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.path import as_path, solve_grids, vote_of_path
 from ..kernels import Gaussian, Polynomial
