@@ -5,6 +5,7 @@ import json
 from contextlib import suppress
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 from votedkernels.cli import main
@@ -105,6 +106,20 @@ def test_bad_options_are_one_line_before_any_work(args, message, tmp_path, capsy
     assert len(err.strip().splitlines()) == 1
     assert out == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_other_data_sets_come_from_the_data_folder(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 2))
+    lines = [f"{a},{b},{1 if a > b else -1}" for a, b in X]
+    (tmp_path / "mine.csv").write_text("\n".join(["a,b,target", *lines]))
+    code, _, err = run(
+        capsys, "reproduce", "--kernels", "both", "--dataset", "mine", "--algorithm", "vkr-trace",
+        "--data-dir", tmp_path, "--output", tmp_path / "out",
+    )  # fmt: skip
+    assert code == 0, err
+    assert len(read_records(tmp_path / "out" / "records.jsonl")) == 5
+    assert "mine" in (tmp_path / "out" / "report.html").read_text()
 
 
 HEADER = ",".join(f"f{i}" for i in range(34)) + ",target\n"

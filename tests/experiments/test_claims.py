@@ -147,6 +147,34 @@ def test_gaussian_results_that_are_far_off():
     assert results["gaussian-sparsity"].verdict == FAILS
 
 
+def test_the_extended_objective_has_verdicts_of_its_own():
+    plain = {**row(20, 20, 30, 30), "vkr-extended": (10, 10)}
+    groups = make_groups(make_results(dict.fromkeys(paper.DATASETS, plain)))
+    results = {(f.objective, f.claim.key): f for f in decide(groups)}
+    assert results["plain", "outperforms"].verdict == FAILS
+    assert results["extended", "outperforms"].verdict == HOLDS
+    assert "VKR extended: median 30.0" in results["extended", "ten-times-sparser"].words
+    assert ("plain", "extension") not in results
+
+
+@pytest.mark.parametrize(
+    ("extended", "better_on", "verdict"),
+    [(10, 11, HOLDS), (10, 0, IN_PART), (20.5, 0, FAILS)],
+)
+def test_whether_the_extension_does_better(extended, better_on, verdict):
+    """A clear difference on ``better_on`` data sets, half a point on the others."""
+    base = row(20, 20, 20, 20)
+    near = min(extended, 20) - 0.5 if extended > 20 else 19.5
+    rows = {
+        d: {**base, "vkr-extended": (extended if i < better_on or extended > 20 else near, 10)}
+        for i, d in enumerate(paper.DATASETS)
+    }
+    finding = findings(rows)["extension"]
+    assert finding.verdict == verdict
+    assert f"significantly better on {better_on} of 11" in finding.words
+    assert "VKR2 has 2.0 times its support vectors" in finding.words
+
+
 def test_peers_have_no_verdicts():
     records = make_runs("musk", "vkr-default", [9] * 5, family="peers")
     assert decide(make_groups(records)) == []

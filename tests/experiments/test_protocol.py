@@ -4,20 +4,28 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from votedkernels import Polynomial, VotedKernelClassifier
+from votedkernels import Local, Polynomial, VotedKernelClassifier
+from votedkernels.complexity import measure_complexities
+from votedkernels.complexity.local import measure_at_radii
 from votedkernels.datasets import load_ionosphere, make_waveform
+from votedkernels.exceptions import DataNotFoundError
 from votedkernels.experiments import algorithms, peers
 from votedkernels.experiments.algorithms import (
     COSTS,
     DEGREES,
     PENALTIES,
+    RADII,
     fit_svc,
+    make_kernels,
+    run_extended_vote,
     run_l1_svm,
     run_l2_svm,
     run_path,
     run_vote,
 )
 from votedkernels.experiments.protocol import N_FOLDS, SCALINGS, Split, Unit, partition, split
+from votedkernels.experiments.runner import load_data
+from votedkernels.kernels import LocalColumns
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +93,12 @@ def test_an_unknown_scaling_is_an_error():
         run_l2_svm,
         run_l1_svm,
         lambda s, f: run_vote(s, f, "trace"),
-        lambda s, f: peers.run_default(s),
+        run_extended_vote,
+        lambda s, _: peers.available_peers()["vkr-default"](s),
+        lambda s, _: peers.available_peers()["vkr-search"](s),
+        lambda s, _: peers.available_peers()["svm-ensemble"](s),
     ],
-    ids=["l2-svm", "l1-svm", "vkr", "default"],
+    ids=["l2-svm", "l1-svm", "vkr", "extended", "default", "search", "ensemble"],
 )
 def test_held_out_rows_do_not_touch_the_models(algorithm, small):
     """Permuting validation and test rows, or changing their labels, does not change the models."""
@@ -122,6 +133,42 @@ def test_a_path_is_what_single_fits_are(small):
         assert np.sum(model.predict(small.X_test) != small.y_test) == errors
         assert len(model.support_) == n_support
     assert out.gap < algorithms.TOL
+
+
+@pytest.mark.parametrize("family", ["polynomial", "gaussian", "both"])
+def test_the_extended_vote_is_one_path_per_radius(family, small, monkeypatch):
+    monkeypatch.setattr(algorithms, "PENALTIES", (0.1, 0.01))
+    out = run_extended_vote(small, family)
+    kernels = make_kernels(family)
+    parts = [
+        run_path(small, kernels, complexity_penalties=(0.1, 0.01), complexity=Local(radius))
+        for radius in RADII
+    ]
+    assert [setting["radius"] for setting in out.settings] == [r for r in RADII for _ in range(4)]
+    assert out.test_errors == [errors for part in parts for errors in part.test_errors]
+    assert out.n_support == [n for part in parts for n in part.n_support]
+    assert [len(mass) for mass in out.mass] == [
+        17 if family == "both" else 10 - 3 * (family == "gaussian")
+    ] * 20
+    assert out.gap < algorithms.TOL
+
+
+def test_radii_reach_from_trace_to_dimension(small):
+    """At radius 1 nothing is cut off. Below all eigenvalues, only their number counts."""
+    m = len(small.y_train)
+    kernels = [Polynomial((1, 2), gamma=1.0, coef0=1.0)]
+    columns = LocalColumns(
+        [kernels[0].fit(small.X_train, np.ones(m))], small.X_train, small.X_train
+    )
+    weights = np.ones(m)
+    trace = measure_complexities("trace", columns, weights)
+    values = measure_at_radii(columns, weights, (1.0, 1e-12))
+    np.testing.assert_allclose(values[0], np.sqrt(2) * trace)
+    kappa_squared = columns.diagonal_range(0, weights)[1]
+    ranks = [np.linalg.matrix_rank((small.X_train @ small.X_train.T + 1) ** k) for k in (1, 2)]
+    np.testing.assert_allclose(
+        values[1], kappa_squared * np.sqrt(2e-12 / m) * np.sqrt(ranks), rtol=1e-3
+    )
 
 
 def test_every_setting_of_the_paper_is_there(small):
@@ -208,6 +255,16 @@ def test_peers_run(small):
         assert len(out.settings) == len(out.test_errors) >= 1, name
         assert "ok" in out.status, name
         assert min(out.test_errors) < len(small.y_test) / 2, name
+
+
+def test_other_data_sets_are_csv_files(tmp_path):
+    rows = ["a,b,target", "1,2,1", "3,,1", "4,5,-1", "6,7,1"]
+    (tmp_path / "mine.csv").write_text("\n".join(rows))
+    X, y = load_data("mine", str(tmp_path))
+    np.testing.assert_array_equal(X, [[1, 2], [4, 5], [6, 7]])  # without the incomplete row
+    np.testing.assert_array_equal(y, [1, -1, 1])
+    with pytest.raises(DataNotFoundError, match="there is no data set 'yours'"):
+        load_data("yours", str(tmp_path))
 
 
 def test_keys_of_units_differ():

@@ -27,8 +27,8 @@ def make_campaign(datasets=("musk", "ocr49", "german"), seeds=(0, 1)):
     """Return polynomial, Gaussian and peer records with random figures."""
     rng = np.random.default_rng(0)
     records = []
-    for family in ("polynomial", "gaussian"):
-        for algorithm in paper.EXPECTED[family]:
+    for family in ("polynomial", "gaussian", "both"):
+        for algorithm in (*paper.EXPECTED[family], paper.EXTENSION):
             settings = settings_of(algorithm)
             if family == "gaussian":
                 settings = [
@@ -136,7 +136,8 @@ def test_page_has_what_it_promises(campaign):
     text = campaign[0]
     for words in (
         "What the paper claims, and what we find", "What was run", "How to reproduce it", "Caveats",
-        "Polynomial kernels", "Gaussian kernels", "Other classifiers", "logistic regression",
+        "Polynomial kernels", "Gaussian kernels", "Polynomial and Gaussian kernels",
+        "Gaussian, extended", "Other classifiers", "logistic regression",
         "optimistic", "What is missing", "made up", "prefers-color-scheme", "@media print",
     ):  # fmt: skip
         assert words in text

@@ -10,8 +10,11 @@ from support.synthetic_records import make_record, make_runs, settings_of, write
 
 from votedkernels.exceptions import RecordError
 from votedkernels.experiments import paper
-from votedkernels.experiments.evidence import describe_missing, load_evidence
+from votedkernels.experiments.evidence import check_record, describe_missing, load_evidence
+from votedkernels.experiments.radii import tabulate_choices, tabulate_fixed
 from votedkernels.experiments.selection import choose, count_endings, make_groups
+from votedkernels.experiments.tables import describe_partitions
+from votedkernels.experiments.unions import with_unions
 
 
 def chosen(records, rule="literal"):
@@ -66,6 +69,7 @@ def test_equal_rates_are_ties_whatever_the_sizes_of_folds():
         ("l1-svm", {"l1_penalty": 1.0, "degree": 1}),
         ("vkr-dimension", {"complexity_penalty": 1.0, "l1_penalty": 1.0}),
         ("vkr-trace", {"complexity_penalty": 1.0, "l1_penalty": 1.0}),
+        ("vkr-extended", {"complexity_penalty": 1.0, "l1_penalty": 1.0, "radius": 1.0}),
     ],
 )
 @pytest.mark.parametrize("rule", ["literal", "per-run"])
@@ -87,6 +91,12 @@ def test_l1_penalty_goes_before_degree_and_gamma_counts_as_degree():
     for kernel in ("degree", "gamma"):
         settings = [{"l1_penalty": 0.1, kernel: 1}, {"l1_penalty": 1.0, kernel: 2}]
         assert chosen([make_record(algorithm="l1-svm", settings=settings)]) == (settings[1],)
+
+
+def test_polynomials_go_before_gaussians():
+    settings = [{"gamma": 0.1, "C": 1.0}, {"degree": 10, "C": 1.0}, {"degree": 2, "C": 10.0}]
+    for order in permutations(settings):
+        assert chosen([make_record(settings=list(order))]) == (settings[2],)
 
 
 def test_other_algorithms_fall_back_to_the_order_of_the_record():
@@ -202,6 +212,89 @@ def test_what_is_missing_is_said():
     lines = describe_missing(records)
     assert "no records of ocr49" in lines[0]
     assert lines[1].endswith("musk: of 5 runs, L2-SVM 3, L1-SVM 0, VKR2 0, VKRc 0.")
+
+
+def test_algorithms_beyond_the_papers_may_have_fewer_partitions():
+    records = [
+        r for seed in (0, 1) for a in paper.TABLE_ALGORITHMS
+        for r in make_runs("musk", a, [9] * 5, seed=seed)
+    ]  # fmt: skip
+    extended = make_runs("musk", "vkr-extended", [9] * 5)
+    assert not any("musk" in line for line in describe_missing([*records, *extended]))
+    lines = describe_missing([*records, *extended[:4]])
+    assert lines[1].endswith("musk: of 5 runs, VKR extended 4.")
+
+
+def test_chosen_radii_are_counted():
+    settings = settings_of("vkr-extended")
+    records = [
+        make_record("musk", "vkr-extended", run, validation_errors=[
+            5 if s["radius"] == (1.0 if run < 2 else 0.001) else 9 for s in settings
+        ])
+        for run in range(5)
+    ]  # fmt: skip
+    (group,) = make_groups(records, "per-run")
+    table = tabulate_choices(group)
+    assert [name for _, name in table.columns] == ["Data set", "1", "0.001"]
+    assert [[cell.text for cell in row] for row in table.rows] == [["musk", "2", "3"]]
+    (other,) = make_groups([make_record("musk", "vkr-trace")])
+    assert tabulate_choices(other) is None
+    assert tabulate_fixed([make_record("musk", "vkr-trace")], other) is None
+
+
+def test_each_radius_alone_is_reported():
+    settings = settings_of("vkr-extended")
+    errors = [3 if s["radius"] == 1.0 else 7 for s in settings]
+    records = [
+        make_record("musk", "vkr-extended", run, test_errors=errors, validation_errors=errors,
+                    n_support=[10 * e for e in errors])
+        for run in range(5)
+    ]  # fmt: skip
+    (group,) = make_groups(records)
+    table = tabulate_fixed(records, group)
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["1", "3.00", "30.0"], ["0.001", "7.00", "70.0"], ["chosen", "3.00", "30.0"],
+    ]  # fmt: skip
+
+
+def test_means_are_compared_on_shared_partitions():
+    records = make_runs("musk", "l2-svm", [10] * 5) + make_runs("musk", "l2-svm", [20] * 5, seed=1)
+    records += make_runs("musk", "vkr-extended", [12] * 5)
+    (group,) = make_groups(records)
+    assert group.error("musk", "l2-svm").mean == 15
+    part = group.on_partitions_of(["l2-svm", "vkr-extended"])
+    assert part.error("musk", "l2-svm").mean == 10
+    assert part.seeds == [0]
+    assert group.fully_run().algorithms == ["l2-svm"]
+    assert group.fully_run().seeds == [0, 1]
+    assert describe_partitions(group).startswith(
+        "Means over 2 partitions, but fewer for some: VKR extended 1."
+    )
+    assert describe_partitions(part) == ""
+
+
+def test_other_data_sets_alone_are_complete():
+    records = [r for a in paper.TABLE_ALGORITHMS for r in make_runs("mine", a, [9] * 5)]
+    assert describe_missing(records) == []
+
+
+def test_svms_over_both_kinds_are_unions():
+    polynomial = make_runs("musk", "l2-svm", [9] * 5, gap=None)
+    gaussian = make_runs("musk", "l2-svm", [8] * 5, 7, family="gaussian",
+                         settings=[{"gamma": 1.0, "C": 1.0}], validation_errors=9)  # fmt: skip
+    votes = make_runs("musk", "vkr-trace", [9] * 5, family="both")
+    assert with_unions([*polynomial, *gaussian]) == (*polynomial, *gaussian)
+    assert with_unions([*polynomial, *votes]) == (*polynomial, *votes)
+    united = with_unions([*polynomial, *gaussian, *votes])[15:]
+    assert [r["key"] for r in united] == [f"both/range/seed0/musk/run{i}/l2-svm" for i in range(5)]
+    for record in united:
+        assert check_record(record, "united") is record
+        assert record["settings"] == [*settings_of("l2-svm"), {"gamma": 1.0, "C": 1.0}]
+        assert record["test_errors"] == [9, 9, 9, 9, 8]
+    both = next(g for g in make_groups([*polynomial, *gaussian, *votes, *united], "per-run")
+                if g.family == "both")  # fmt: skip
+    assert both.error("musk", "l2-svm").mean == 8
+    assert both.support("musk", "l2-svm").mean == 7
 
 
 def test_order_of_lines_and_files_does_not_matter(tmp_path):

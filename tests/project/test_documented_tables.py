@@ -1,6 +1,5 @@
 """Tables in the documentation have the numbers of the record that is named next to them."""
 
-import gzip
 import json
 import re
 from functools import cache
@@ -15,6 +14,11 @@ from support.paths import ROOT
 
 from votedkernels import ContinuousGaussian, Gaussian, Polynomial, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
+from votedkernels.experiments.evidence import load_evidence, name_of
+from votedkernels.experiments.radii import tabulate_fixed
+from votedkernels.experiments.records import read_records
+from votedkernels.experiments.selection import make_groups
+from votedkernels.experiments.unions import with_unions
 
 NUMBER = r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 SCRIPT = re.compile(r"`benchmarks/(\w+)\.py`")
@@ -134,27 +138,82 @@ def test_errors_on_mixed_tables_are_those_of_the_record(title):
 
 # -- the paper's experiments ---------------------------------------------------------------
 
-RUNS = {
-    "polynomial | [-1, 1]": ("polynomial", "range"),
-    "polynomial | raw features": ("polynomial", "none"),
-    "Gaussian | [-1, 1]": ("gaussian", "range"),
-    "peers, seven classifiers | standardised": ("peers", "standard"),
-}
+EXPERIMENTS = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+RESULTS = ROOT / "docs" / "results"
+NAMES_OF_KINDS = {"polynomials": "polynomial", "Gaussians": "gaussian", "both": "both"}
 
 
-@pytest.mark.parametrize("title", RUNS)
-def test_the_runs_of_the_experiments_are_those_of_the_records(title):
-    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    shown = re.search(rf"^\| {re.escape(title)} \| (\d+) \| ([\d,]+) \|$", page, re.MULTILINE)
-    family, scaling = RUNS[title]
-    records = []
-    for path in (ROOT / "docs" / "results").glob("*.jsonl.gz"):
-        header, *lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-        run = json.loads(header)
-        if (run["family"], run["scaling"]) == (family, scaling):
-            records += map(json.loads, lines)
-    assert int(shown[1]) == len({record["seed"] for record in records})
-    assert int(shown[2].replace(",", "")) == len(records)
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    re.findall(r"^\| `([\w/-]+)` \|.*?\| ([\d,]+ \| [\d,]+) \|$", EXPERIMENTS, re.M),
+)
+def test_the_runs_of_the_experiments_are_those_of_the_records(name, shown):
+    records = read_records(RESULTS / f"{name}.jsonl.gz")
+    found = len({record["seed"] for record in records}), len(records)
+    assert found == tuple(int(number.replace(",", "")) for number in shown.split(" | "))
+
+
+def test_all_records_of_the_experiments_are_listed():
+    section = EXPERIMENTS.partition("\n## What was run\n")[2]
+    listed = re.findall(r"^\| `([\w/-]+)` \|", section, re.MULTILINE)
+    files = RESULTS.rglob("*.jsonl.gz")
+    assert sorted(listed) == sorted(
+        str(path.relative_to(RESULTS)).removesuffix(".jsonl.gz") for path in files
+    )
+
+
+@cache
+def records_of(folder):
+    return with_unions(load_evidence((RESULTS / folder).glob("*.jsonl.gz")).records)
+
+
+@cache
+def results_of(folder, rule):
+    """Return the groups of results in a folder, by kind of kernel, with features in [-1, 1]."""
+    return {g.family: g for g in make_groups(records_of(folder), rule) if g.scaling == "range"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "row"),
+    [
+        (folder, row)
+        for folder, heading in ((".", "Results"), ("yardstick", "Other data sets"))
+        for row in re.findall(
+            r"^\| (?:polynomials|Gaussians|both) \|.*\|$",
+            EXPERIMENTS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0],
+            re.MULTILINE,
+        )
+    ],
+)
+def test_mean_errors_of_the_experiments_are_those_of_the_records(folder, row):
+    kind, name, *shown = cells(row)
+    family = NAMES_OF_KINDS[kind]
+    values = []
+    for rule in ("literal", "per-run"):
+        group = results_of(folder, rule)[family]
+        part = group.on_partitions_of(group.algorithms)
+        algorithm = next(a for a in part.algorithms if name_of(a) == name)
+        values.append(mean(part.error(d, algorithm).mean for d in part.datasets))
+        support = [part.support(d, algorithm).mean for d in part.datasets]
+        values += [float(np.median(support))] if rule == "literal" else []
+    error, n_support, by_run = values
+    for text, value in zip(shown, (error, by_run, n_support), strict=True):
+        number, digits = numbers(text)[0]
+        assert number == pytest.approx(value, abs=0.51 * 10.0**-digits)
+
+
+@pytest.mark.parametrize(
+    "row", re.findall(r"^\| (?:1|0\.\d+|chosen by validation) \|.*\|$", EXPERIMENTS, re.MULTILINE)
+)
+def test_errors_at_each_radius_are_those_of_the_records(row):
+    name, *shown = cells(row)
+    for family, text in zip(("polynomial", "gaussian", "both"), shown, strict=True):
+        table = tabulate_fixed(records_of("."), results_of(".", "literal")[family])
+        found = {line[0].text: [cell.text for cell in line[1:]] for line in table.rows}
+        error, support = map(float, found[name.removesuffix(" by validation")])
+        (shown_error, _), (shown_support, _) = numbers(text)
+        assert shown_error == error
+        assert shown_support == pytest.approx(support, abs=0.51)
 
 
 # -- tables that are calculated again -------------------------------------------------------

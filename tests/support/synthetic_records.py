@@ -6,6 +6,7 @@ from votedkernels.experiments.protocol import N_FOLDS, Unit
 from votedkernels.experiments.records import FORMAT_VERSION
 
 PENALTIES = (1.0, 0.1, 0.01)
+RADII = (1.0, 0.001)
 SETTINGS = {
     "l2-svm": [{"degree": k, "C": C} for k in (1, 2) for C in (0.1, 1.0)],
     "l1-svm": [{"l1_penalty": b, "degree": k} for k in (1, 2) for b in PENALTIES],
@@ -15,6 +16,8 @@ SETTINGS = {
 
 def settings_of(algorithm):
     name = "vkr" if algorithm in ("vkr-dimension", "vkr-trace", "vkr-local") else algorithm
+    if algorithm == "vkr-extended":
+        return [{**setting, "radius": s} for s in RADII for setting in SETTINGS["vkr"]]
     return [dict(setting) for setting in SETTINGS.get(name, [{}])]
 
 

@@ -10,10 +10,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 
 from votedkernels.cli.console import messages, printable
 from votedkernels.cli.progress import TerminalProgress
+from votedkernels.experiments.algorithms import ALGORITHMS
 from votedkernels.experiments.protocol import SCALINGS, Unit
 from votedkernels.experiments.records import Record, RecordFile
 from votedkernels.experiments.report import write_report
-from votedkernels.experiments.runner import DATASETS, algorithms_of, list_units, run_units
+from votedkernels.experiments.runner import (
+    DATASETS,
+    algorithms_of,
+    list_units,
+    load_data,
+    run_units,
+)
 
 RECORDS = "records.jsonl"
 
@@ -22,10 +29,10 @@ RECORDS = "records.jsonl"
 @click.option(
     "--kernels",
     "family",
-    type=click.Choice(["polynomial", "gaussian"]),
+    type=click.Choice(list(ALGORITHMS)),
     default="polynomial",
     show_default=True,
-    help="The paper's first or second set of experiments.",
+    help="The paper's first or second set of experiments, or votes over both kinds of kernels.",
 )
 @click.option(
     "--scaling",
@@ -44,9 +51,10 @@ RECORDS = "records.jsonl"
 @click.option(
     "--dataset",
     "names",
-    type=click.Choice(sorted(DATASETS)),
     multiple=True,
-    help="Run only this data set; repeatable.",
+    metavar="NAME",
+    help="Run only this data set: one of the paper's, or the name of a CSV file in the data "
+    "folder; repeatable.",
 )
 @click.option(
     "--algorithm",
@@ -126,10 +134,8 @@ def reproduce(
 
 def check_data(units: Sequence[Unit], data_dir: Path | None) -> None:
     """Load each data set once, so that missing or damaged files are reported first."""
-    from votedkernels import datasets
-
     for name in dict.fromkeys(unit.dataset for unit in units):
-        datasets.load(name, data_dir=data_dir)
+        load_data(name, None if data_dir is None else str(data_dir))
 
 
 def run_with_progress(

@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,23 +104,17 @@ class Local(ComplexityMeasure):
 
     def _estimates(self, columns: Columns, f: int, sample_weight: FloatArray) -> FloatArray:
         """Return kappa^2 psi, one row per subsample and one column per member."""
-        weights, _ = in_moderate_units(sample_weight)
-        kappa_squared, _ = positive_range(columns, f, weights, measure="local")
+        kappa_squared, spectra = sampled_spectra(columns, f, sample_weight, self.random_state)
         m = float(sample_weight.sum())
         radii = self._radii(len(kappa_squared))
-        random = np.random.default_rng(self.random_state)
-        out = []
-        distinct, groups = columns.distinct_rows()
-        totals = np.bincount(groups, sample_weight).astype(np.float64)
-        needed = _spectrum_bytes(columns.families[f], len(distinct))
-        memory = columns.budget.memory + columns.budget.block_memory
-        for chosen in subsamples(len(distinct), random, fits=needed <= memory):
-            spectra = family_spectra(columns, f, distinct[chosen], totals[chosen], kappa_squared)
-            out.append([
-                kappa_squared[k] * (fixed_point(mu, m) if radii is None else psi(radii[k], mu, m))
-                for k, mu in enumerate(spectra)
-            ])  # fmt: skip
-        return np.array(out)
+        values = [
+            [
+                fixed_point(mu, m) if radii is None else psi(radii[k], mu, m)
+                for k, mu in enumerate(members)
+            ]
+            for members in spectra
+        ]
+        return np.asarray(kappa_squared * np.array(values))
 
     def _radii(self, n_kernels: int) -> FloatArray | None:
         """Return one radius per member; None for fixed points."""
@@ -154,6 +149,39 @@ def subsamples(
     return [
         np.sort(random.choice(n_rows, SUBSAMPLE_ROWS, replace=False)) for _ in range(N_SUBSAMPLES)
     ]
+
+
+def measure_at_radii(
+    columns: Columns, sample_weight: FloatArray, radii: Sequence[float]
+) -> FloatArray:
+    """Return r_k(radius) for each radius (rows) and kernel (columns), from the same spectra."""
+    m = float(sample_weight.sum())
+    parts = []
+    for f in range(len(columns.families)):
+        kappa_squared, spectra = sampled_spectra(columns, f, sample_weight)
+        values = [
+            [[psi(radius, mu, m) for mu in members] for members in spectra] for radius in radii
+        ]
+        parts.append(kappa_squared * np.mean(values, axis=1))
+    return np.concatenate(parts, axis=1)
+
+
+def sampled_spectra(
+    columns: Columns, f: int, sample_weight: FloatArray, random_state: int = 0
+) -> tuple[FloatArray, list[list[FloatArray]]]:
+    """Return kappa_k^2 and, for each subsample, the eigenvalues mu_j of each member."""
+    weights, _ = in_moderate_units(sample_weight)
+    kappa_squared, _ = positive_range(columns, f, weights, measure="local")
+    random = np.random.default_rng(random_state)
+    distinct, groups = columns.distinct_rows()
+    totals = np.bincount(groups, sample_weight).astype(np.float64)
+    needed = _spectrum_bytes(columns.families[f], len(distinct))
+    memory = columns.budget.memory + columns.budget.block_memory
+    spectra = []
+    for chosen in subsamples(len(distinct), random, fits=needed <= memory):
+        parts = family_spectra(columns, f, distinct[chosen], totals[chosen], kappa_squared)
+        spectra.append(parts)
+    return kappa_squared, spectra
 
 
 def family_spectra(

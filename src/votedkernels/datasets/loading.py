@@ -98,7 +98,7 @@ def locate(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> Path
         None if the data set would have to be downloaded.
     """
     facts = known(name)
-    found = _search(facts.name, data_dir)
+    found = find_file(facts.name, data_dir)
     if found is None and name in TARGET_NAMES:
         return Path(str(bundled_file(name)))
     return found
@@ -127,6 +127,15 @@ def folders(data_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
         yield cache
 
 
+def find_file(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Return the data file of this name in the first folder that has one; None if none has."""
+    for folder in folders(data_dir):
+        for path in (folder / f"{name}.csv", folder / f"{name}.csv.gz"):
+            if path.is_file():
+                return path
+    return None
+
+
 def _as_bunch(X: NDArray[np.float64], y: NDArray[np.int64], facts: DataSet) -> Bunch:
     return Bunch(
         data=X,
@@ -142,7 +151,7 @@ def _as_bunch(X: NDArray[np.float64], y: NDArray[np.int64], facts: DataSet) -> B
 def _samples(
     facts: DataSet, data_dir: str | os.PathLike[str] | None, download: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    path = _search(facts.name, data_dir)
+    path = find_file(facts.name, data_dir)
     if path is not None:
         found = read_samples(path)
         check_content(found.X, found.y, facts, str(path))
@@ -163,11 +172,3 @@ def _why_not(facts: DataSet) -> str:
     if facts.address is None:
         return f"there is no address to download them from. They are {facts.about}"
     return f"they can be downloaded from {facts.address}, but download=False."
-
-
-def _search(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
-    for folder in folders(data_dir):
-        for path in (folder / f"{name}.csv", folder / f"{name}.csv.gz"):
-            if path.is_file():
-                return path
-    return None

@@ -5,8 +5,11 @@
     vkr-dimension    the vote over all kernels, complexity by dimension (the paper's VKR2)
     vkr-trace        the same, complexity by trace (the paper's VKRc)
     vkr-local        the same, local complexity, which differs between Gaussian kernels
+    vkr-extended     the same, local complexity with a radius that is one more setting: the paper's
+                     extended objective (its equation 2)
 
-Kernels are (x.y + 1)^k for k = 1..10, or exp(-gamma ||x - y||^2) for gamma = 1e-6..1.
+Kernels are (x.y + 1)^k for k = 1..10, or exp(-gamma ||x - y||^2) for gamma = 1e-6..1, or both
+kinds together. An SVM has one kernel, so it is not run again for both kinds (see `unions`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .._system.budget import Budget, single_blas_thread
+from ..complexity.local import measure_at_radii
 from ..estimators.classifier import VotedKernelClassifier
 from ..estimators.path import as_path, solve_grids, vote_of_path
 from ..kernels import Gaussian, Polynomial
@@ -33,6 +37,10 @@ from .protocol import Split
 DEGREES = tuple(range(1, 11))
 GAMMAS = tuple(10.0**i for i in range(-6, 1))
 PENALTIES = tuple(10.0**-i for i in range(7))
+#: The radii of local complexities. The eigenvalues mu_j sum to at most 1, so at radius 1 nothing is
+#: cut off, and r_k is sqrt(2) times the trace bound. At a radius below all eigenvalues, r_k depends
+#: on their number alone, as the bound by dimension does.
+RADII = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 COSTS = tuple(10.0**i for i in range(-4, 8))
 SVC_MAX_ITER = 10**6
 #: The relative duality gap of votes, and the time limit of a path in seconds.
@@ -49,6 +57,12 @@ def make_family(family: str, members: Any = None) -> KernelFamily:
     return Polynomial(DEGREES if members is None else members, gamma=1.0, coef0=1.0)
 
 
+def make_kernels(family: str) -> list[KernelFamily]:
+    """Return the families over which a vote is taken."""
+    kinds = ("polynomial", "gaussian") if family == "both" else (family,)
+    return [make_family(kind) for kind in kinds]
+
+
 def members_of(family: str) -> tuple[str, tuple[float, ...]]:
     """Return the parameter of this kind of kernel and its values, simplest kernel first."""
     return ("gamma", GAMMAS) if family == "gaussian" else ("degree", DEGREES)
@@ -60,8 +74,34 @@ def members_of(family: str) -> tuple[str, tuple[float, ...]]:
 def run_vote(split: Split, family: str, complexity: str) -> Outcomes:
     """Run the vote over all kernels for every pair of penalties."""
     return run_path(
-        split, make_family(family), complexity_penalties=PENALTIES, complexity=complexity
+        split, make_kernels(family), complexity_penalties=PENALTIES, complexity=complexity
     )
+
+
+def run_extended_vote(split: Split, family: str) -> Outcomes:
+    """Run the vote over all kernels for every radius and pair of penalties."""
+    out = Outcomes(mass=[])
+    kernels = make_kernels(family)
+    started = time.perf_counter()
+    try:
+        by_radius: list[Any] = list(complexities_at_radii(split, kernels))
+    except ValueError:  # a kernel overflows; each path records that
+        by_radius = ["local"] * len(RADII)
+    out.fit_seconds = time.perf_counter() - started
+    for radius, complexities in zip(RADII, by_radius, strict=True):
+        part = run_path(split, kernels, complexity_penalties=PENALTIES, complexity=complexities)
+        for setting in part.settings:
+            setting["radius"] = radius
+        out.extend([part])
+    return out
+
+
+def complexities_at_radii(split: Split, kernels: Any) -> FloatArray:
+    """Return the local complexities at each radius (rows) of each kernel (columns)."""
+    model = VotedKernelClassifier(kernels, complexity="trace")
+    with single_blas_thread():
+        training = Training.prepare(model, split.X_train, split.y_train, budget=Budget())
+        return measure_at_radii(training.columns, training.weights, RADII)
 
 
 def run_l1_svm(split: Split, family: str) -> Outcomes:
@@ -82,7 +122,7 @@ def run_path(
     kernels: Any,
     *,
     complexity_penalties: tuple[float, ...],
-    complexity: str = "trace",
+    complexity: Any = "trace",
 ) -> Outcomes:
     """Run a whole grid of penalties, each fit starting from the last."""
     started = time.perf_counter()
@@ -120,7 +160,7 @@ def run_path(
 
 
 def solve_path(
-    split: Split, kernels: Any, complexity_penalties: tuple[float, ...], complexity: str
+    split: Split, kernels: Any, complexity_penalties: tuple[float, ...], complexity: Any
 ) -> Any:
     """Return what `voted_kernel_path` returns, within a time limit that a path rarely needs."""
     budget = Budget().for_seconds(PATH_SECONDS)
@@ -202,20 +242,26 @@ def fit_svc(K: FloatArray, y: Any, C: float) -> tuple[Any, str]:
     return model, "cap" if model.fit_status_ else "ok"
 
 
-def _algorithms(family: str, *complexities: str) -> dict[str, Algorithm]:
-    """Return the algorithms for one kind of kernel, with a vote for each complexity measure."""
+def _svms(family: str) -> dict[str, Algorithm]:
+    """Return the support vector machines, which have one kernel."""
     return {
         "l2-svm": partial(run_l2_svm, family=family),
         "l1-svm": partial(run_l1_svm, family=family),
-        **{
-            f"vkr-{complexity}": partial(run_vote, family=family, complexity=complexity)
-            for complexity in complexities
-        },
     }
+
+
+def _votes(family: str, *complexities: str) -> dict[str, Algorithm]:
+    """Return the votes over all kernels: one for each complexity measure, and the extended one."""
+    votes: dict[str, Algorithm] = {
+        f"vkr-{complexity}": partial(run_vote, family=family, complexity=complexity)
+        for complexity in complexities
+    }
+    return {**votes, "vkr-extended": partial(run_extended_vote, family=family)}
 
 
 #: By the kind of kernel, then by name.
 ALGORITHMS = {
-    "polynomial": _algorithms("polynomial", "dimension", "trace"),
-    "gaussian": _algorithms("gaussian", "trace", "local"),
+    "polynomial": {**_svms("polynomial"), **_votes("polynomial", "dimension", "trace")},
+    "gaussian": {**_svms("gaussian"), **_votes("gaussian", "trace", "local")},
+    "both": _votes("both", "trace"),
 }

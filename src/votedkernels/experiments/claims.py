@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from .comparisons import Comparison, compare, compare_across
 from .evidence import name_of
-from .paper import CLAIMS, DATASETS, SVMS, TABLE, VOTES, Claim
+from .paper import CLAIMS, DATASETS, EXTENSION, TABLE, VOTES, Claim
 from .selection import Group
+from .standings import (
+    Figures,
+    Results,
+    count_sparser,
+    describe_ratios,
+    lower_than_both,
+    sparsity_ratios,
+)
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "open"
+#: Whose votes a claim is about: those that the paper ran, or the one of its extended objective.
+PLAIN, EXTENDED = "plain", "extended"
 #: An error that is lower than the better SVM's by at least this share is a considerable
 #: improvement.
 CONSIDERABLE = 0.2
-MUCH_SPARSER = 0.5
-
-#: By data set, then by algorithm.
-Figures = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Finding:
     claim: Claim
     family: str
     scaling: str
+    objective: str
     rule: str
     verdict: str
     words: str
@@ -42,86 +48,33 @@ def decide(groups: Sequence[Group]) -> list[Finding]:
     for group in groups:
         if group.family not in VOTES:
             continue
-        results = _Results(group)
-        for key, judge in _JUDGES.items():
-            findings.append(_finding(key, group, judge(results)))
-        if group.family == "gaussian":
-            twins = [g for g in groups if g.family == "polynomial" and g.scaling == group.scaling]
-            for key, judge_pair in _GAUSSIAN_JUDGES.items():
-                outcome = _NOTHING if not twins else judge_pair(results, _Results(twins[0]))
-                findings.append(_finding(key, group, outcome))
+        twins = [g for g in groups if g.family == "polynomial" and g.scaling == group.scaling]
+        findings += _decide(group, twins, PLAIN)
+        if EXTENSION in group.algorithms:
+            findings += _decide(group, twins, EXTENDED)
     return findings
 
 
-def _finding(key: str, group: Group, outcome: tuple[str, str]) -> Finding:
-    return Finding(CLAIMS[key], group.family, group.scaling, group.rule, *outcome)
+def _decide(group: Group, twins: Sequence[Group], objective: str) -> list[Finding]:
+    """Judge the votes of one objective; ``twins`` holds the polynomials' results, if any."""
+    results = _results(group, objective)
+    outcomes = {key: judge(results) for key, judge in _JUDGES.items()}
+    if group.family == "gaussian":
+        for key, judge_pair in _GAUSSIAN_JUDGES.items():
+            twin = _results(twins[0], objective) if twins else None
+            outcomes[key] = judge_pair(results, twin) if twin else _NOTHING
+    if objective == EXTENDED:
+        outcomes["extension"] = _judge_extension(results)
+    return [
+        Finding(CLAIMS[key], group.family, group.scaling, objective, group.rule, *outcome)
+        for key, outcome in outcomes.items()
+    ]
 
 
-# -- the results that claims are judged by -----------------------------------------------
-
-
-class _Results:
-    """Means and tests of a group, on the data sets with results of both SVMs and a vote."""
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.votes = [v for v in VOTES[group.family] if v in group.algorithms]
-        self.errors = self._means("error")
-        self.support = self._means("support")
-        self.datasets = [
-            d for d, row in self.errors.items() if any(v in row for v in self.votes)
-            and all(s in row for s in SVMS)
-        ]  # fmt: skip
-        self.tests = {
-            (d, a, b): comparison
-            for d in self.datasets
-            for a, b in [*product(self.votes, SVMS), SVMS]
-            if (comparison := compare(group, d, a, b))
-        }
-
-    def _means(self, figure: str) -> dict[str, dict[str, float]]:
-        means: dict[str, dict[str, float]] = {}
-        for d in self.group.datasets:
-            summaries = {a: getattr(self.group, figure)(d, a) for a in self.group.algorithms}
-            means[d] = {a: s.mean for a, s in summaries.items() if s is not None}
-        return means
-
-    def beats_both(self, dataset: str, vote: str) -> bool:
-        """Whether a vote is significantly better than both SVMs."""
-        tests = [self.tests.get((dataset, vote, svm)) for svm in SVMS]
-        return all(test is not None and test.outcome == "better" for test in tests)
-
-    def significant_wins(self, votes: Iterable[str]) -> list[str]:
-        """Return the data sets on which a vote is significantly better than both SVMs."""
-        votes = list(votes)
-        return [d for d in self.datasets if any(self.beats_both(d, v) for v in votes)]
-
-    def needed(self, of_eleven: int) -> int:
-        """Return how many data sets a claim needs, in proportion to those in the records."""
-        return max(1, math.ceil(of_eleven * len(self.datasets) / len(DATASETS)))
-
-
-def lower_than_both(errors: Figures, votes: Iterable[str], margin: float = 0.0) -> list[str]:
-    """Return the data sets on which a vote's mean error is below both SVMs' by this share."""
-    votes = list(votes)
-    found = []
-    for dataset, row in errors.items():
-        mine = [row[v] for v in votes if v in row]
-        if not mine or not all(s in row for s in SVMS):
-            continue
-        best, svm = min(mine), min(row[s] for s in SVMS)
-        if best < svm and best <= (1 - margin) * svm:
-            found.append(dataset)
-    return found
-
-
-def sparsity_ratios(support: Figures, vote: str, svm: str) -> dict[str, float]:
-    """Return the SVM's number of support vectors divided by the vote's, for each data set."""
-    return {
-        d: row[svm] / row[vote] if row[vote] else math.inf
-        for d, row in support.items()
-        if vote in row and svm in row
-    }
+def _results(group: Group, objective: str) -> Results:
+    if objective == PLAIN:
+        return Results(group, VOTES[group.family])
+    return Results(group.on_partitions_of([EXTENSION]), [EXTENSION])
 
 
 _NOTHING = (OPEN, "The records have no data set with all the results that this claim needs.")
@@ -132,17 +85,17 @@ _PAPER_SUPPORT = {d: {a: cell.support for a, cell in row.items()} for d, row in 
 # -- the judges --------------------------------------------------------------------------
 
 
-def _judge_outperforms(results: _Results) -> tuple[str, str]:
+def _judge_outperforms(results: Results) -> tuple[str, str]:
     return _judge_wins(results, 5, 0.0, "a lower mean error than both SVMs")
 
 
-def _judge_considerable(results: _Results) -> tuple[str, str]:
+def _judge_considerable(results: Results) -> tuple[str, str]:
     return _judge_wins(
         results, 3, CONSIDERABLE, f"an error at least {CONSIDERABLE:.0%} below the better SVM's"
     )
 
 
-def _judge_wins(results: _Results, count: int, margin: float, what: str) -> tuple[str, str]:
+def _judge_wins(results: Results, count: int, margin: float, what: str) -> tuple[str, str]:
     if not results.datasets:
         return _NOTHING
     n, needed = len(results.datasets), results.needed(count)
@@ -164,7 +117,7 @@ def _judge_wins(results: _Results, count: int, margin: float, what: str) -> tupl
     return verdict, words
 
 
-def _judge_no_difference(results: _Results) -> tuple[str, str]:
+def _judge_no_difference(results: Results) -> tuple[str, str]:
     if not results.datasets:
         return _NOTHING
     wins = results.significant_wins(results.votes)
@@ -190,7 +143,7 @@ def _judge_no_difference(results: _Results) -> tuple[str, str]:
     return verdict, words
 
 
-def _judge_svms(results: _Results) -> tuple[str, str]:
+def _judge_svms(results: Results) -> tuple[str, str]:
     tests = [test for (_, a, _), test in results.tests.items() if a not in results.votes]
     if not tests:
         return _NOTHING
@@ -202,7 +155,7 @@ def _judge_svms(results: _Results) -> tuple[str, str]:
     return (HOLDS if 2 * len(alike) >= len(tests) else FAILS), words
 
 
-def _judge_ten_times(results: _Results) -> tuple[str, str]:
+def _judge_ten_times(results: Results) -> tuple[str, str]:
     support = _rows(results.support, results.datasets)
     parts, medians, largest = [], [], []
     for vote in results.votes:
@@ -219,7 +172,7 @@ def _judge_ten_times(results: _Results) -> tuple[str, str]:
     return (IN_PART if max(medians) > 1 else FAILS), words
 
 
-def _judge_always(results: _Results) -> tuple[str, str]:
+def _judge_always(results: Results) -> tuple[str, str]:
     support = _rows(results.support, results.datasets)
     counts, n = count_sparser(support, results.votes)
     if not n:
@@ -233,27 +186,10 @@ def _judge_always(results: _Results) -> tuple[str, str]:
     return (IN_PART if 2 * counts[0] > n else FAILS), words
 
 
-def count_sparser(support: Figures, votes: Iterable[str]) -> tuple[tuple[int, int], int]:
-    """Count where every vote is sparser than both SVMs, and where it is at least twice as sparse.
-
-    Returns ((sparser, at least twice as sparse), data sets).
-    """
-    votes = list(votes)
-    fewer = much = n = 0
-    for row in support.values():
-        mine, theirs = [row[v] for v in votes if v in row], [row[s] for s in SVMS if s in row]
-        if not mine or len(theirs) < len(SVMS):
-            continue
-        n += 1
-        fewer += max(mine) < min(theirs)
-        much += max(mine) <= MUCH_SPARSER * min(theirs)
-    return (fewer, much), n
-
-
-def _judge_gaussian_errors(gaussian: _Results, polynomial: _Results) -> tuple[str, str]:
+def _judge_gaussian_errors(gaussian: Results, polynomial: Results) -> tuple[str, str]:
+    vote = _common_vote(gaussian, polynomial)
     found = (
-        compare_across(gaussian.group, "vkr-trace", polynomial.group, "vkr-trace", d)
-        for d in gaussian.datasets
+        compare_across(gaussian.group, vote, polynomial.group, vote, d) for d in gaussian.datasets
     )
     tests = [test for test in found if test]
     if not tests:
@@ -263,11 +199,12 @@ def _judge_gaussian_errors(gaussian: _Results, polynomial: _Results) -> tuple[st
     worse = [t.dataset for t in tests if t.outcome == "worse"]
     shared = {test.dataset for test in tests}
     wins = [
-        [d for d in results.significant_wins(["vkr-trace"]) if d in shared]
+        [d for d in results.significant_wins([vote]) if d in shared]
         for results in (gaussian, polynomial)
     ]
+    name = name_of(vote)
     words = (
-        f"VKRc with Gaussian kernels does not differ significantly from VKRc with polynomial "
+        f"{name} with Gaussian kernels does not differ significantly from {name} with polynomial "
         f"kernels on {_of(alike, len(tests))}; it is better on {_of(better, len(tests))} and worse "
         f"on {_of(worse, len(tests))}. It improves significantly on both SVMs on {len(wins[0])}, "
         f"with polynomial kernels on {len(wins[1])}."
@@ -276,14 +213,12 @@ def _judge_gaussian_errors(gaussian: _Results, polynomial: _Results) -> tuple[st
     return (FAILS, IN_PART, HOLDS)[good], words
 
 
-def _judge_gaussian_sparsity(gaussian: _Results, polynomial: _Results) -> tuple[str, str]:
+def _judge_gaussian_sparsity(gaussian: Results, polynomial: Results) -> tuple[str, str]:
+    vote = _common_vote(gaussian, polynomial)
     merged = {
-        d: {
-            "gaussian": gaussian.support[d]["vkr-trace"],
-            "polynomial": polynomial.support[d]["vkr-trace"],
-        }
+        d: {"gaussian": gaussian.support[d][vote], "polynomial": polynomial.support[d][vote]}
         for d in gaussian.datasets
-        if "vkr-trace" in gaussian.support[d] and "vkr-trace" in polynomial.support.get(d, {})
+        if vote in gaussian.support[d] and vote in polynomial.support.get(d, {})
     }
     ratios = sparsity_ratios(merged, "polynomial", "gaussian")
     if not ratios:
@@ -294,6 +229,40 @@ def _judge_gaussian_sparsity(gaussian: _Results, polynomial: _Results) -> tuple[
         f"{describe_ratios(ratios)}"
     )
     return (HOLDS if 0.5 <= median <= 2 else IN_PART if 0.25 <= median <= 4 else FAILS), words
+
+
+def _common_vote(gaussian: Results, polynomial: Results) -> str:
+    """Return the vote that both have: VKRc, or that of the extended objective."""
+    return next((v for v in gaussian.votes if v in polynomial.votes), "vkr-trace")
+
+
+def _judge_extension(results: Results) -> tuple[str, str]:
+    parts, lower, ahead = [], [], []
+    for rival in VOTES[results.group.family]:
+        part = results.group.on_partitions_of([EXTENSION, rival])
+        tests = [test for d in part.datasets if (test := compare(part, d, EXTENSION, rival))]
+        if not tests:
+            continue
+        standing = Results(part, [EXTENSION, rival])
+        datasets = [test.dataset for test in tests]
+        mine, theirs = ([standing.errors[d][a] for d in datasets] for a in (EXTENSION, rival))
+        better = [t.dataset for t in tests if t.outcome == "better"]
+        worse = [t.dataset for t in tests if t.outcome == "worse"]
+        fewer = sum(a < b for a, b in zip(mine, theirs, strict=True))
+        ratios = sparsity_ratios(_rows(standing.support, datasets), EXTENSION, rival).values()
+        parts.append(
+            f"Against {name_of(rival)}: mean error {np.mean(mine):.2f}% against "
+            f"{np.mean(theirs):.2f}%, a lower mean on {fewer} of {len(tests)} data sets, "
+            f"significantly better on {_of(better, len(tests))} and worse on "
+            f"{_of(worse, len(tests))}. {name_of(rival)} has {np.median(list(ratios)):.1f} times "
+            "its support vectors in the median."
+        )
+        lower.append(np.mean(mine) < np.mean(theirs))
+        ahead.append(len(better) > len(worse))
+    if not parts:
+        return _NOTHING
+    verdict = FAILS if not all(lower) else HOLDS if all(ahead) else IN_PART
+    return verdict, " ".join(parts)
 
 
 _JUDGES = {
@@ -338,18 +307,6 @@ def describe_paper(key: str) -> str:
 
 
 # -- words -------------------------------------------------------------------------------
-
-
-def describe_ratios(ratios: Mapping[str, float]) -> str:
-    """Describe the median and range of ratios, and how many are at least ten."""
-    values = list(ratios.values())
-    tens = sum(value >= 10 for value in values)
-    low, high = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
-    return (
-        f"median {np.median(values):.1f}, from {ratios[low]:.1f} ({low}) "
-        f"to {ratios[high]:.1f} ({high}), "
-        f"ten or more on {tens} of {len(values)}."
-    )
 
 
 def _rows(figures: Figures, datasets: Iterable[str]) -> dict[str, Mapping[str, float]]:

@@ -30,7 +30,9 @@ MARKERS = {
     "l-2.2-2.2l2.2-2.2z",
 }  # fmt: skip
 #: Indices into SERIES and MARKERS, so that an algorithm looks the same in every figure.
-PLACES = {"l2-svm": 0, "l1-svm": 1, "vkr-dimension": 2, "vkr-trace": 3, "vkr-local": 4}
+PLACES = {
+    "l2-svm": 0, "l1-svm": 1, "vkr-dimension": 2, "vkr-trace": 3, "vkr-local": 4, "vkr-extended": 5,
+}  # fmt: skip
 
 
 def place_of(algorithm: str, algorithms: Sequence[str]) -> int:

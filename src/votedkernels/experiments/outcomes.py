@@ -66,3 +66,5 @@ class Outcomes:
             self.predict_seconds += part.predict_seconds
             if part.gap is not None:
                 self.gap = max(part.gap, self.gap or 0.0)
+            if self.mass is not None:
+                self.mass = None if part.mass is None else [*self.mass, *part.mass]

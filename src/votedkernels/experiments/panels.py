@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,13 @@ from .selection import Group
 from .tables import rank_algorithms
 
 Pair = tuple[float, float]
+
+#: What the kernels of each kind are numbered by.
+AXES = {
+    "polynomial": "degree",
+    "gaussian": "\N{GREEK SMALL LETTER GAMMA}",
+    "both": "degree, then \N{GREEK SMALL LETTER GAMMA}",
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ def voters_of(group: Group) -> list[str]:
 def panel_shares(group: Group) -> list[Panel]:
     """Plot each kernel's share of the sum of |weights|, at the chosen settings."""
     panels = []
-    axis = "\N{GREEK SMALL LETTER GAMMA}" if group.family == "gaussian" else "degree"
+    axis = AXES[group.family]
     for dataset in group.datasets:
         shares = {}
         for algorithm in voters_of(group):
@@ -96,6 +104,8 @@ def panel_shares(group: Group) -> list[Panel]:
 def _kernel_labels(family: str, n: int) -> list[str]:
     if family == "gaussian" and n == 7:  # the paper's widths
         return ["1e-6", "1e-5", "1e-4", "1e-3", "0.01", "0.1", "1"]
+    if family == "both" and n == 17:  # labels of all would overlap
+        return ["1", "", "", "4", "", "", "7", "", "", "10", "1e-6", "", "", "1e-3", "", "", "1"]
     return [str(k) for k in range(1, n + 1)]
 
 
@@ -127,14 +137,21 @@ def panel_validation(records: Sequence[Record], group: Group) -> list[Panel]:
 
 
 def average_validation(records: Sequence[Record]) -> dict[Pair, float]:
-    """Return the mean validation error of each pair of penalties over runs and partitions."""
-    rates: dict[Pair, list[float]] = {}
+    """Return the mean validation error of each pair of penalties over runs and partitions.
+
+    Where the radius is a setting too, it is the one with the smallest mean for that pair.
+    """
+    rates: dict[tuple[Pair, float], list[float]] = {}
     for record in records:
         for setting, errors in zip(record["settings"], record["validation_errors"], strict=True):
             pair = _pair(setting)
             if pair:
-                rates.setdefault(pair, []).append(errors / record["n_validation"])
-    return {pair: float(np.mean(values)) for pair, values in rates.items()}
+                place = pair, setting.get("radius", math.inf)
+                rates.setdefault(place, []).append(errors / record["n_validation"])
+    surface: dict[Pair, float] = {}
+    for (pair, _), values in rates.items():
+        surface[pair] = min(float(np.mean(values)), surface.get(pair, math.inf))
+    return surface
 
 
 def _pair(setting: Setting) -> Pair | None:

@@ -6,7 +6,11 @@
     rvm                      relevance vector machine (package fastrvm); width
     easymkl                  EasyMKL over the same kernels (package MKLpy); lambda
     vkr-all                  our vote over polynomials and Gaussians together; both penalties
+    svm-ensemble             one SVC per kernel, combined in a second stage; weight of the l1 norm
+    svm-ensemble-joint       the same in a single stage (see `ensembles`); C
     vkr-default              ``VotedKernelClassifier()`` with its defaults; nothing is tuned
+    vkr-search               ``VotedKernelClassifierCV()`` with its defaults, which tunes itself by
+                             cross-validation on the training rows
 
 Features are standardised, and widths are in units of 1 / n_features. A method without support
 vectors has a count of -1.
@@ -17,6 +21,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from typing import Any
@@ -27,14 +32,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from ..estimators.classifier import VotedKernelClassifier
+from ..estimators.classifier_cv import VotedKernelClassifierCV
 from ..kernels import Gaussian, Polynomial
+from ..kernels.base import KernelFamily
 from .algorithms import PENALTIES, SVC_MAX_ITER, Algorithm, run_path
+from .ensembles import COSTS, run_one_stage, run_two_stages
 from .outcomes import Outcomes
 from .protocol import Split
 from .records import Setting
 
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-COSTS = tuple(10.0**i for i in range(-2, 5))
 RVM_WIDTHS = (0.1, 0.3, 1.0)
 RVM_MAX_ITER = 500
 NO_SUPPORT = -1
@@ -141,17 +148,21 @@ def run_easymkl(split: Split) -> Outcomes:
 
 def run_vote_of_all(split: Split) -> Outcomes:
     """Run our vote over polynomials and Gaussians together."""
+    return run_path(split, kernels_of_both_kinds(split), complexity_penalties=PENALTIES)
+
+
+def kernels_of_both_kinds(split: Split) -> list[KernelFamily]:
+    """Return the polynomials and Gaussians over which our vote and the ensembles are taken."""
     scale = split.X_train.shape[1]
-    kernels = [
+    return [
         Polynomial((1, 2, 3, 4, 5), gamma=1.0 / scale),
         Gaussian(WIDTHS, unit=1.0 / scale),
     ]
-    return run_path(split, kernels, complexity_penalties=PENALTIES)
 
 
-def run_default(split: Split) -> Outcomes:
-    """Run our classifier with its defaults."""
-    return run_settings(split, [({}, VotedKernelClassifier())], lambda model: len(model.support_))
+def run_untuned(split: Split, make: Callable[[], Any]) -> Outcomes:
+    """Run one of our classifiers with its defaults."""
+    return run_settings(split, [({}, make())], lambda model: len(model.support_))
 
 
 def available_peers() -> dict[str, Algorithm]:
@@ -161,7 +172,10 @@ def available_peers() -> dict[str, Algorithm]:
         "logistic-regression": run_logistic_regression,
         "hist-gradient-boosting": run_boosting,
         "vkr-all": run_vote_of_all,
-        "vkr-default": run_default,
+        "vkr-default": partial(run_untuned, make=VotedKernelClassifier),
+        "vkr-search": partial(run_untuned, make=VotedKernelClassifierCV),
+        "svm-ensemble": lambda split: run_two_stages(split, kernels_of_both_kinds(split)),
+        "svm-ensemble-joint": lambda split: run_one_stage(split, kernels_of_both_kinds(split)),
     }
     if find_spec("fastrvm") is not None:
         peers["rvm"] = run_rvm

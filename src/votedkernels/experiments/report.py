@@ -12,15 +12,22 @@ from .._system.atomic_files import writing_whole
 from .._version import __version__
 from ..report.page import render_page
 from ..report.parts import Panel, Table
-from . import panels, tables
-from .claims import Finding, decide, describe_paper
+from . import panels, radii, tables
+from .claims import EXTENDED, Finding, decide, describe_paper
 from .evidence import Evidence, describe_missing, load_evidence, name_of, unique
 from .paper import CLAIMS, DATASETS, SOURCE, VOTES, Claim
 from .protocol import SCALINGS
-from .records import RawRecord
+from .records import RawRecord, Record
 from .selection import RULES, Group, make_groups
 from .table_formats import escape_markdown, to_csv, to_markdown
+from .unions import with_unions
 
+#: The kinds of kernels, as headings.
+KINDS = {
+    "polynomial": "Polynomial",
+    "gaussian": "Gaussian",
+    "both": "Polynomial and Gaussian",
+}
 #: What a verdict looks like: a CSS class, and a sign that can be read without colour.
 SIGNS = {
     "holds": ("holds", "✓"),
@@ -32,10 +39,13 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings on a claim for one kind of kernel and scaling, under both selection rules."""
+    """The findings on a claim for one column of the table, under both selection rules.
+
+    ``heading`` is the kind of kernel and the objective, ``where`` the same with the scaling.
+    """
 
     where: str
-    family: str
+    heading: str
     scaling: str
     literal: Finding
     per_run: Finding
@@ -107,10 +117,11 @@ def write_report(
 
 def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[str, str]:
     """Return the contents of the report's files, by name."""
-    literal, per_run = (make_groups(evidence.records, rule) for rule in RULES)
+    records = with_unions(evidence.records)
+    literal, per_run = (make_groups(records, rule) for rule in RULES)
     claims = _gather_claims(literal, per_run)
     sections = [
-        _make_section(f"results-{i}", evidence, group, other)
+        _make_section(f"results-{i}", records, group, other)
         for i, (group, other) in enumerate(zip(literal, per_run, strict=True), 1)
         if group.family in VOTES
     ]
@@ -119,8 +130,8 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
         for group, other in zip(literal, per_run, strict=True)
         if group.family not in VOTES
         for table in (
-            tables.tabulate_peers_in_short(evidence.records, group, other),
-            tables.tabulate_peers(evidence.records, group),
+            tables.tabulate_peers_in_short(records, group, other),
+            tables.tabulate_peers(records, group),
         )
         if table
     ]
@@ -134,11 +145,11 @@ def render_report(evidence: Evidence, *, commands: Sequence[str] = ()) -> dict[s
             (panel, table.note)
             for group in literal
             if group.family not in VOTES
-            and (panel := panels.panel_ranks(group))
-            and (table := tables.tabulate_ranks(group))
+            for part in _ranked(group)
+            if (panel := panels.panel_ranks(part)) and (table := tables.tabulate_ranks(part))
         ],
         "facts": _describe_run(evidence),
-        "missing": describe_missing(evidence.records),
+        "missing": describe_missing(records),
         "headers": [_describe_header(header) for header in evidence.headers if header],
         "tallies": _tally(claims),
         "rules": RULES,
@@ -190,14 +201,17 @@ def _render_markdown(
 def _gather_claims(literal: Sequence[Group], per_run: Sequence[Group]) -> list[ClaimEntry]:
     entries = {key: ClaimEntry(claim, describe_paper(key), []) for key, claim in CLAIMS.items()}
     for one, other in zip(decide(literal), decide(per_run), strict=True):
-        where = _short(one.family, one.scaling)
-        entries[one.claim.key].verdicts.append(Verdict(where, one.family, one.scaling, one, other))
+        extended = ", extended" if one.objective == EXTENDED else ""
+        heading = KINDS[one.family] + extended
+        entries[one.claim.key].verdicts.append(
+            Verdict(f"{heading}, {one.scaling}", heading, one.scaling, one, other)
+        )
     return [entry for entry in entries.values() if entry.verdicts]
 
 
 def _gather_columns(claims: Sequence[ClaimEntry]) -> list[tuple[str, list[str]]]:
-    """Return the columns of the table of verdicts: each kind of kernel with its scalings."""
-    seen = unique((v.family, v.scaling) for entry in claims for v in entry.verdicts)
+    """Return the columns of the table of verdicts: each heading with its scalings."""
+    seen = unique((v.heading, v.scaling) for entry in claims for v in entry.verdicts)
     return [(f, [s for g, s in seen if g == f]) for f in unique(f for f, _ in seen)]
 
 
@@ -223,13 +237,18 @@ def _plural(verdict: str, n: int) -> str:
     }[verdict]
 
 
-def _make_section(anchor: str, evidence: Evidence, group: Group, other: Group) -> Section:
+def _make_section(anchor: str, records: Sequence[Record], group: Group, other: Group) -> Section:
     ranks = tables.tabulate_ranks(group)
     spread = tables.tabulate_spread(group)
+    about_radii = [
+        table
+        for table in (radii.tabulate_fixed(records, group), radii.tabulate_choices(group))
+        if table
+    ]
     voters = panels.voters_of(group)
     return Section(
         anchor=anchor,
-        short=_short(group.family, group.scaling),
+        short=f"{KINDS[group.family]}, {group.scaling}",
         title=describe_group(group.family, group.scaling),
         note=f"{_count(len(group.datasets), 'data set')}, {_count(len(group.seeds), 'partition')} "
         "into five folds.",
@@ -240,21 +259,28 @@ def _make_section(anchor: str, evidence: Evidence, group: Group, other: Group) -
         ],
         more_tables=[
             tables.tabulate_comparisons(group),
-            *([ranks] if ranks else []),
+            *(table for part in _ranked(group) if (table := tables.tabulate_ranks(part))),
             *([spread] if spread else []),
+            *about_radii,
             tables.tabulate_errors(other),
             tables.tabulate_support(other),
-            tables.tabulate_endings(evidence.records, group),
+            tables.tabulate_endings(records, group),
         ],
         legend=panels.make_legend(group, group.algorithms, paper=True),
         error_panels=panels.panel_errors(group),
         vote_legend=panels.make_legend(group, voters, paper=False),
         share_panels=panels.panel_shares(group),
-        validation_panels=panels.panel_validation(evidence.records, group),
+        validation_panels=panels.panel_validation(records, group),
         validation_order=", then ".join(name_of(a) for a in voters),
         ranks=panels.panel_ranks(group),
         ranks_note=ranks.note if ranks else "",
     )
+
+
+def _ranked(group: Group) -> list[Group]:
+    """Return the groups whose ranks are shown: all algorithms, and those with all partitions."""
+    full = group.fully_run()
+    return [group] if len(full.algorithms) in (0, len(group.algorithms)) else [group, full]
 
 
 def describe_group(family: str, scaling: str) -> str:
@@ -262,11 +288,7 @@ def describe_group(family: str, scaling: str) -> str:
     scaled = SCALINGS.get(scaling, scaling)
     if family not in VOTES:
         return f"Other classifiers, {scaled}" if family == "peers" else f"{family}, {scaled}"
-    return f"{family.capitalize()} kernels, {scaled}"
-
-
-def _short(family: str, scaling: str) -> str:
-    return f"{family.capitalize()}, {scaling}"
+    return f"{KINDS[family]} kernels, {scaled}"
 
 
 def _describe_run(evidence: Evidence) -> list[tuple[str, str]]:

@@ -22,6 +22,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import datasets
+from ..datasets.loading import find_file
+from ..datasets.reading import read_samples
+from ..exceptions import DataNotFoundError
 from .algorithms import ALGORITHMS, Algorithm
 from .peers import available_peers
 from .protocol import N_FOLDS, Unit, split
@@ -78,9 +81,23 @@ def run_unit(unit: Unit, data_dir: str | None = None) -> Record:
 
 @lru_cache(maxsize=2)
 def load_data(name: str, data_dir: str | None) -> tuple[Any, Any]:
-    """Return the complete rows of a data set and their labels."""
-    data = datasets.load(name, data_dir=data_dir)
-    return np.asarray(data.data, dtype=np.float64), np.asarray(data.target)
+    """Return the complete rows of a data set and their labels.
+
+    A data set that is not one of the paper's is a file ``<name>.csv`` or ``<name>.csv.gz`` of the
+    same format.
+    """
+    if name in DATASETS:
+        data = datasets.load(name, data_dir=data_dir)
+        return data.data, data.target
+    path = find_file(name, data_dir)
+    if path is None:
+        raise DataNotFoundError(
+            f"there is no data set {name!r}: the paper's are {', '.join(sorted(DATASETS))}, and "
+            f"there is no file {name}.csv in the data folder."
+        )
+    samples = read_samples(path)
+    complete = ~np.isnan(samples.X).any(axis=1)
+    return samples.X[complete], samples.y[complete]
 
 
 def run_units(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -102,6 +102,30 @@ class Group:
     def of(self, dataset: str, algorithm: str) -> list[Choice]:
         """Return the choices of an algorithm on a data set, by partition."""
         return self._index.get((dataset, algorithm), [])
+
+    def on_partitions_of(self, algorithms: Iterable[str]) -> Group:
+        """Return the part of the results on partitions that all these algorithms have.
+
+        Without it, means of algorithms with different numbers of partitions would be compared.
+        """
+        places = [
+            {(c.dataset, c.seed) for c in self.choices if c.algorithm == algorithm}
+            for algorithm in algorithms
+        ]
+        shared = set.intersection(*places) if places else set()
+        return replace(
+            self, choices=tuple(c for c in self.choices if (c.dataset, c.seed) in shared)
+        )
+
+    def fully_run(self) -> Group:
+        """Return the results of the algorithms that have all partitions of all data sets."""
+        places = {(c.dataset, c.seed) for c in self.choices}
+        full = [
+            a
+            for a in self.algorithms
+            if {(c.dataset, c.seed) for c in self.choices if c.algorithm == a} == places
+        ]
+        return replace(self, choices=tuple(c for c in self.choices if c.algorithm in full))
 
     def error(self, dataset: str, algorithm: str) -> Summary | None:
         """Summarise test errors, in percent."""
@@ -225,20 +249,25 @@ def _best(algorithm: str, settings: list[Setting], rates: Sequence[Sequence[Frac
 # -- ties --------------------------------------------------------------------------------
 
 
-def _kernel(setting: Setting) -> float:
-    return float(setting["degree"] if "degree" in setting else setting["gamma"])
+def _kernel(setting: Setting) -> tuple[float, float]:
+    """Sort kernels, the simplest first; polynomials come before Gaussians."""
+    return (0.0, setting["degree"]) if "degree" in setting else (1.0, setting["gamma"])
 
 
 def _prefer_vote(setting: Setting) -> tuple[float, ...]:
     return -setting["complexity_penalty"], -setting["l1_penalty"]
 
 
+def _prefer_extended(setting: Setting) -> tuple[float, ...]:
+    return *_prefer_vote(setting), -setting["radius"]
+
+
 def _prefer_l1(setting: Setting) -> tuple[float, ...]:
-    return -setting["l1_penalty"], _kernel(setting)
+    return -setting["l1_penalty"], *_kernel(setting)
 
 
 def _prefer_l2(setting: Setting) -> tuple[float, ...]:
-    return _kernel(setting), setting["C"]
+    return *_kernel(setting), setting["C"]
 
 
 #: By algorithm: how to sort settings of equal validation error, the preferred one first.
@@ -248,6 +277,7 @@ TIES: dict[str, Callable[[Setting], tuple[float, ...]]] = {
     "vkr-dimension": _prefer_vote,
     "vkr-trace": _prefer_vote,
     "vkr-local": _prefer_vote,
+    "vkr-extended": _prefer_extended,
 }
 
 

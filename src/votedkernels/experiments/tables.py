@@ -66,7 +66,30 @@ def _tabulate_means(
                 known = dataset in TABLE and algorithm in TABLE[dataset]
                 row.append(mean_cell(*paper(dataset, algorithm), digits) if known else NOTHING)
         rows.append(tuple(row))
-    return _table(group, title, columns, rows)
+    return make_table(group, title, columns, rows, note=describe_partitions(group))
+
+
+def describe_partitions(group: Group) -> str:
+    """Name the algorithms that have fewer partitions than others; "" if there are none."""
+    counts = {
+        a: [len(group.of(d, a)) for d in group.datasets if group.of(d, a)] for a in group.algorithms
+    }
+    most = max(map(max, counts.values()))
+    fewer = [
+        f"{name_of(a)} {span(numbers)}" for a, numbers in counts.items() if min(numbers) < most
+    ]
+    if not fewer:
+        return ""
+    return (
+        f"Means over {most} partitions, but fewer for some: {', '.join(fewer)}. Tests and ranks "
+        "use the partitions that are shared."
+    )
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Return the range of whole numbers as text."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def tabulate_sparsity(group: Group) -> Table:
@@ -91,7 +114,7 @@ def tabulate_sparsity(group: Group) -> Table:
                 theirs = cells["l2-svm"].support / cells[vote].support if cells else None
                 row.append(number_cell("ratio", theirs, 1))
         rows.append(tuple(row))
-    return _table(
+    return make_table(
         group, "Support vectors of L2-SVM divided by those of other algorithms", columns, rows
     )
 
@@ -110,7 +133,7 @@ def tabulate_spread(group: Group) -> Table | None:
             )
         )
     columns = [("", "Data set"), *(("", name_of(a)) for a in group.algorithms)]
-    return _table(
+    return make_table(
         group, "Standard deviation of mean test errors between partitions, points", columns, rows
     )
 
@@ -131,7 +154,7 @@ def tabulate_comparisons(group: Group) -> Table:
             )
         )
     names = ("Data set", "Pair", "Difference", "± (95%)", "p", "The first is")
-    return _table(
+    return make_table(
         group,
         "Differences of test errors, points, by the corrected resampled t-test",
         [("", name) for name in names],
@@ -166,13 +189,13 @@ def tabulate_endings(records: Sequence[Record], group: Group) -> Table:
         "Largest relative gap", "Gap above tolerance, %", "Chosen fits with such a gap, %",
         "Seconds of fitting",
     )  # fmt: skip
-    return _table(group, "How fits ended", [("", name) for name in names], rows)
+    return make_table(group, "How fits ended", [("", name) for name in names], rows)
 
 
 def rank_algorithms(group: Group) -> tuple[list[str], FriedmanTest] | None:
-    """Compare mean errors by rank, over the data sets on which all algorithms have results."""
-    table = [[group.error(d, a) for a in group.algorithms] for d in group.datasets]
-    whole = [[s.mean for s in row if s] for row in table if all(row)]
+    """Compare mean errors by rank, over the data sets and partitions that all algorithms have."""
+    part = group.on_partitions_of(group.algorithms)
+    whole = [[s.mean for a in group.algorithms if (s := part.error(d, a))] for d in part.datasets]
     test = friedman_test(np.array(whole)) if whole else None
     return (group.algorithms, test) if test else None
 
@@ -187,12 +210,12 @@ def tabulate_ranks(group: Group) -> Table | None:
     rows = [
         (text_cell(name_of(algorithms[i])), number_cell("rank", test.ranks[i], 2)) for i in order
     ]
-    return _table(
+    return make_table(
         group,
         "Average rank of test errors over data sets",
         [("", "Algorithm"), ("", "Average rank")],
         rows,
-        note=describe_ranks(test),
+        note=f"{describe_ranks(test)} {describe_partitions(group)}".rstrip(),
     )
 
 
@@ -229,7 +252,7 @@ def tabulate_peers(records: Sequence[Record], group: Group) -> Table:
                 )
             )
     names = ("Data set", "Classifier", "Test error, %", "Support vectors", "Fit, s", "Predict, s")
-    return _table(
+    return make_table(
         group,
         "Other classifiers",
         [("", name) for name in names],
@@ -271,13 +294,13 @@ def tabulate_peers_in_short(
         "Classifier", "Settings", "Mean error, %", "Chosen run by run, %", "Lowest on",
         "Support vectors, median", "Fit, s", "Predict, s",
     )  # fmt: skip
-    return _table(
+    return make_table(
         group,
         "Other classifiers in short",
         [("", name) for name in names],
         rows,
         note=f"Over {len(whole)} data sets. Seconds are means over runs, for all settings of a run "
-        "together.",
+        f"together. {describe_partitions(group)}".rstrip(),
     )
 
 
@@ -312,7 +335,7 @@ def _in_paper(algorithm: str) -> bool:
     return algorithm in next(iter(TABLE.values()))
 
 
-def _table(
+def make_table(
     group: Group,
     title: str,
     columns: Sequence[tuple[str, str]],
@@ -321,6 +344,7 @@ def _table(
     note: str = "",
     n_names: int = 1,
 ) -> Table:
+    """Return a table about a group."""
     return Table(
         title,
         tuple(columns),
