@@ -28,7 +28,7 @@ def run(words):
 
 
 def test_every_block_is_run_here():
-    assert len(BLOCKS) == 9
+    assert len(BLOCKS) == 10
 
 
 def test_strings():
@@ -50,6 +50,14 @@ def test_a_function_of_two_samples():
     names = run("common_letters")
     model = names["VotedKernelClassifier"](names["family"]).fit(names["words"], names["kinds"])
     assert model.predict(["atone", "driver"]).tolist() == ["solid", "liquid"]
+
+
+def test_several_scales_of_a_distance():
+    names = run("WeightedEdits")
+    assert names["model"].predict(["atone", "driver"]).tolist() == ["solid", "liquid"]
+    family = names["WeightedEdits"](scales=(1.0, 3.0)).fit(["stone"], np.ones(1))
+    base = family.base(["stone"], ["stones", "stove"])  # an insertion, a substitution
+    assert family.member(base, 1)[0] == pytest.approx(np.exp([-1 / 3, -2 / 3]))
 
 
 def test_monge_elkan():
