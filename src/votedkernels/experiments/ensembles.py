@@ -104,7 +104,7 @@ def combine(decisions: FloatArray, y: IntArray, beta: float) -> FloatArray:
     m, p = decisions.shape
     found = linprog(
         np.concatenate([np.full(p, beta), np.full(m, 1 / m)]),
-        A_ub=sparse.hstack([sparse.csr_array(-y[:, None] * decisions), -sparse.eye_array(m)]),
+        A_ub=sparse.hstack([sparse.csr_array(-y[:, None] * decisions), -sparse.identity(m)]),
         b_ub=-np.ones(m),
     )
     return np.asarray(found.x[:p])
