@@ -89,7 +89,7 @@ def test_more_classes_are_summed():
     display = ConvergenceDisplay.from_estimator(model, X, y, solvers=["column-generation"])
     fitted = model.fit(X, y)
     assert display.objectives[0][0] == pytest.approx(3.0)
-    # The display solves one class after the other, a fit all together: sums are rounded differently.
+    # The display solves one class after the other, a fit all together: sums round differently.
     assert display.objectives[0][-1] == pytest.approx(fitted.objective_, rel=1e-9)
     assert display.dual_bounds[0][-1] == pytest.approx(fitted.dual_bound_, rel=1e-9)
     assert (np.diff(display.objectives[0]) <= 0).all()
