@@ -82,10 +82,11 @@ class Guess:
             free = np.array([np.abs(gradient).argmin()])
             v[free] = 0.0
         fixed = np.flatnonzero(v)  # only those that change sides
-        rest = gradient - M[:, fixed] @ v[fixed]
+        rest = gradient - v[fixed] @ M[fixed]  # M is symmetric, and its rows are contiguous
         multiplier = 0.0
         if len(free):
-            factor, failed = lapack.dpotrf(M[np.ix_(free, free)], lower=1, overwrite_a=1)
+            # The transpose is in LAPACK's order, so it is not copied.
+            factor, failed = lapack.dpotrf(M[np.ix_(free, free)].T, lower=1, overwrite_a=1)
             if failed:
                 return None
             v[free] = lapack.dpotrs(factor, rest[free], lower=1)[0]

@@ -41,6 +41,8 @@ MAX_STEPS = 300
 POOL_GAP, SMALLEST_GAP = 0.5, 1e-13
 #: Columns join before they exceed their penalties, and leave when they are far below them.
 NEARLY, FAR = 0.85, 0.6
+#: Dropping columns copies the others, so it waits until this share of them is idle.
+MANY_IDLE = 0.2
 #: This many columns join in a round, or as many as there are.
 COLUMNS_PER_ROUND = 400
 #: With fewer rows than this, M covers all of them.
@@ -125,7 +127,9 @@ class ElasticPool(DescentPool):
         outside = np.where(self.member, 0.0, excess)
         if outside.max(initial=0.0) <= 1.0:
             return False
-        self._drop(~self._counted & (excess[self.kernels, self.centers] < FAR))
+        idle = ~self._counted & (excess[self.kernels, self.centers] < FAR)
+        if idle.sum() > MANY_IDLE * len(idle):
+            self._drop(idle)
         most = min(max(COLUMNS_PER_ROUND, len(self.kernels)), self.most - len(self.kernels))
         if most <= 0:
             self.is_cramped = True
