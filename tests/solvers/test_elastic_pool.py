@@ -135,3 +135,15 @@ def test_the_vote_it_offers_has_the_value_that_the_problem_states():
 def test_what_lies_beyond_a_penalty():
     q, penalties = np.array([3.0, -3.0, 0.5, -1.0]), np.array([1.0, 2.0, 1.0, 1.0])
     assert beyond(q, penalties) == pytest.approx([2.0, -1.0, 0.0, 0.0])
+
+
+def test_if_memory_is_full_idle_columns_make_room(monkeypatch):
+    problem = noisy_problem(7)
+    optimum = solve(problem, tol=1e-7)
+    pool = ElasticPool(problem)
+    pool.most = len(optimum.terms.kernels) + 40
+    monkeypatch.setattr(elastic_pool, "COLUMNS_PER_ROUND", 30)
+    found = solve(problem, tol=1e-6, master=pool)
+    assert len(pool.kernels) <= pool.most
+    assert found.stop_reason == "optimal"
+    assert found.objective == pytest.approx(optimum.objective, rel=2e-6)

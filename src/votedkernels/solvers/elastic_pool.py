@@ -41,7 +41,8 @@ MAX_STEPS = 300
 POOL_GAP, SMALLEST_GAP = 0.5, 1e-13
 #: Columns join before they exceed their penalties, and leave when they are far below them.
 NEARLY, FAR = 0.85, 0.6
-#: Dropping columns copies the others, so it waits until this share of them is idle.
+#: Dropping columns copies the others, so it waits until this share of them is idle
+#: or memory is full.
 MANY_IDLE = 0.2
 #: This many columns join in a round, or as many as there are.
 COLUMNS_PER_ROUND = 400
@@ -128,7 +129,7 @@ class ElasticPool(DescentPool):
         if outside.max(initial=0.0) <= 1.0:
             return False
         idle = ~self._counted & (excess[self.kernels, self.centers] < FAR)
-        if idle.sum() > MANY_IDLE * len(idle):
+        if idle.sum() > MANY_IDLE * len(idle) or len(idle) >= self.most:
             self._drop(idle)
         most = min(max(COLUMNS_PER_ROUND, len(self.kernels)), self.most - len(self.kernels))
         if most <= 0:
