@@ -59,7 +59,9 @@ def check_sentence(page: str, sentence: str, values: Sequence[float]) -> None:
             was if is_rounded(value, was) else written(value, was)
             for value, was in zip(values, shown, strict=True)
         ]
-        assert shown == right, f"{page}: write {sentence.format(*right)!r}, as the records say"
+        parts = sentence.split("{}")
+        wanted = "".join(part + number for part, number in zip(parts, [*right, ""], strict=True))
+        assert shown == right, f"{page}: write {wanted!r}, as the records say"
 
 
 class Sentence(NamedTuple):
