@@ -5,6 +5,7 @@ import re
 import pytest
 from support import (
     sentences_on_benchmarks,
+    sentences_on_decisions,
     sentences_on_experiments,
     sentences_on_regression,
     sentences_on_selection,
@@ -18,6 +19,7 @@ TABLES = (
     sentences_on_benchmarks,
     sentences_on_regression,
     sentences_on_experiments,
+    sentences_on_decisions,
 )
 SENTENCES = [sentence for table in TABLES for sentence in table.SENTENCES]
 
