@@ -58,7 +58,7 @@ def test_all_rows_of_quantiles_are_found():
     assert len(list(quantile_rows())) == 2 * len(GROUPS)
 
 
-@pytest.mark.parametrize(("group", "against", "values"), quantile_rows())
+@pytest.mark.parametrize(("group", "against", "values"), list(quantile_rows()))
 def test_ratios_of_pinball_losses_are_those_of_the_records(group, against, values):
     *losses, seconds = quantile_ratios(against, GROUPS[group])
     assert values[:-1] == pytest.approx(losses, abs=6e-4)
