@@ -12,6 +12,7 @@ from support.pages import pages
 from support.paths import ROOT
 from support.recorded import lines, load, one
 from support.recorded_experiments import RESULTS, group_of, records_of
+from support.sentences import is_rounded
 from support.sentences_on_benchmarks import cluster_costs, extrapolated
 
 from votedkernels import ContinuousGaussian, Gaussian, Polynomial, VotedKernelClassifier
@@ -97,6 +98,27 @@ def test_every_number_is_in_the_record(page, table, record):
             assert any(abs(abs(number) - abs(value)) <= 0.51 * 10.0**-digits for value in values), (
                 f"{page.name}: {number} in {row} is not in {record}"
             )
+
+
+def rows_of_results(name):
+    """Return the cells of each row of the table in a results file."""
+    text = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    return [cells(row) for row in TABLE.search(text)[0].splitlines()[2:]]
+
+
+def test_both_results_files_of_everyday_fits_agree():
+    records, rows = load("everyday")["records"], rows_of_results("everyday")
+    for (case, who, cpu, _, _, remark), row in zip(records, rows, strict=True):
+        assert row[:2] + row[5:] == [case, who, remark]
+        assert is_rounded(cpu, row[2])
+
+
+def test_both_results_files_of_many_rows_agree():
+    for record, row in zip(load("scale")["records"], rows_of_results("scale"), strict=True):
+        assert row[:2] == [f"{record['m']:.0e}", f"{record['lambda']:.0e}"]
+        assert is_rounded(record["seconds"], row[2])
+        assert is_rounded(record["extra_mb"], row[6])
+        assert int(row[-1]) == record["support"]
 
 
 def test_rows_about_strings_are_rows_of_the_record():

@@ -9,6 +9,8 @@ from support.paths import ROOT
 from support.recorded import MULTI, RESULTS, lines, load, mean_and_error, one
 from support.sentences import Sentence
 
+from votedkernels import Gaussian, Local
+
 
 def seconds(case: str, who: str) -> float:
     """Return the CPU seconds of one case of everyday fits."""
@@ -589,5 +591,10 @@ SENTENCES = [
         "one of the three others, and on ItalyPowerDemand of none.",
         lambda: [len(worse_on_series(data)) for data in SERIES] == [1, 1, 0, 3]
         and len(worse_on_series("mean")) == 3,
+    ),
+    Sentence(
+        "src/votedkernels/complexity/local.py",
+        "leaves no room for the matrices ({} MB for 2,000 rows).",
+        lambda: [Local().memory_needed(Gaussian((1.0,)), 2000, 10**9) / 1e6],
     ),
 ]  # fmt: skip
