@@ -33,3 +33,17 @@ def test_index_lists_every_page_once():
 def test_files_that_a_page_names_exist(page):
     named = re.findall(r"`((?:benchmarks|docs)/[\w/.-]+\.\w+)`", page.read_text(encoding="utf-8"))
     assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+#: Where the numbers of a page come from: a record, another page or a file of code; or nowhere.
+SOURCE = re.compile(
+    r"no results file|`(?:benchmarks|docs)/[\w/.-]+`|\]\(\.\./[\w-]+\.md|`[\w/]+\.py`"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_says_where_its_numbers_come_from(page):
+    text = page.read_text(encoding="utf-8")
+    measured = text.partition("**Measured")[2].partition("\n**Decision")[0]
+    if re.search(r"(?<![\w`])\d", measured):
+        assert SOURCE.search(measured), f"name the record, or write (once; no results file): {page}"

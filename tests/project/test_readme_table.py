@@ -1,13 +1,12 @@
 """Tables about the default search come from the committed records of `benchmarks/selection.py`."""
 
-import json
 import re
 import tomllib
-from functools import cache
-from statistics import mean, median, stdev
+from statistics import mean, median
 
 import pytest
 from support.paths import ROOT
+from support.recorded import by_data_set, differences, mean_and_error, ratios
 
 METHODS = {
     "`GridSearchCV(SVC())`, Gaussian kernel": "svc",
@@ -18,35 +17,9 @@ METHODS = {
     "logistic regression": "logistic",
     "gradient-boosted trees": "boosting",
 }
-MULTI = {"pendigits", "segment", "wine", "satimage", "vehicle", "yeast"}
 ROW = r"\| ([\d.]+) % \|(?: ([+-][\d.]+) ± ([\d.]+))? \|(?: (\d+))? \|"
 #: Pages with the table.
 PAGES = ("README.md", "docs/index.md")
-
-
-@cache
-def folds(method):
-    """Return the records of each of the 23 data sets, by partition and fold."""
-    found = {}
-    for line in (ROOT / "benchmarks/results/selection.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        if record["method"] == method and record["data"] not in MULTI:
-            place = record["partition"], record["fold"]
-            found.setdefault(record["data"], {})[place] = record
-    return found
-
-
-def by_data_set(method, field):
-    """Return the mean of a field over the folds of each data set."""
-    return [mean(record[field] for record in of.values()) for of in folds(method).values()]
-
-
-def differences(method):
-    """Return by how much each data set's error exceeds that of SVC on the same folds, in points."""
-    return [
-        100 * mean(of[place]["error"] - folds("svc")[data][place]["error"] for place in of)
-        for data, of in folds(method).items()
-    ]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -62,24 +35,14 @@ def test_the_table_is_that_of_the_records(title, page):
     if method == "svc":
         assert row[2] is None
     else:
-        found = differences(method)
-        assert float(row[2]) == pytest.approx(mean(found), abs=0.006)
-        assert float(row[3]) == pytest.approx(stdev(found) / len(found) ** 0.5, abs=0.006)
+        found = mean_and_error(differences(method).values())
+        assert (float(row[2]), float(row[3])) == pytest.approx(found, abs=0.006)
     kept = median(by_data_set(method, "support"))
     assert row[4] is None if kept < 0 else int(row[4]) == pytest.approx(kept, abs=0.51)
 
 
-def ratios(method, field):
-    """Return each data set's mean of a field, divided by that of SVC on the same folds."""
-    return [
-        mean(of[place][field] for place in of)
-        / mean(folds("svc")[data][place][field] for place in of)
-        for data, of in folds(method).items()
-    ]
-
-
 def test_the_search_takes_about_as_long_as_that_of_svc():
-    assert 0.8 < median(ratios("ours", "fit_seconds")) < 1.25
+    assert 0.8 < median(ratios("ours", "fit_seconds").values()) < 1.25
 
 
 WHEN_TO_USE = {
@@ -100,14 +63,12 @@ def test_the_table_of_when_to_use_it_is_that_of_the_records(title):
     assert float(error.split()[0]) == pytest.approx(
         100 * mean(by_data_set(method, "error")), abs=0.006
     )
-    found = differences(method)
-    assert [float(part) for part in difference.split(" ± ")] == pytest.approx(
-        [mean(found), stdev(found) / len(found) ** 0.5], abs=0.006
-    )
+    found = mean_and_error(differences(method).values())
+    assert tuple(map(float, difference.split(" ± "))) == pytest.approx(found, abs=0.006)
     assert int(kept) == pytest.approx(median(by_data_set(method, "support")), abs=0.51)
-    assert float(ratio) == pytest.approx(median(ratios(method, "support")), abs=0.006)
+    assert float(ratio) == pytest.approx(median(ratios(method, "support").values()), abs=0.006)
     if time:
-        seconds = ratios(method, "fit_seconds")
+        seconds = ratios(method, "fit_seconds").values()
         assert float(time) == pytest.approx(median(seconds), abs=0.006)
         assert float(longest) == pytest.approx(max(seconds), abs=0.006)
 
