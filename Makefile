@@ -9,7 +9,7 @@
 #   make lint    check style, spelling, Markdown, types, imports and repetition
 #   make bench   compare solvers, write benchmarks/results/
 #   make reproduce   repeat the paper's experiments into reproduced/ (hours; resumes)
-#   make torture break the library on purpose, up to 40 minutes; writes docs/reliability.md
+#   make torture break the library on purpose, about an hour; writes docs/reliability.md
 #   make mutants change the code in 500 places and see whether the tests notice (an hour; resumes)
 #   make docs    build the documentation into docs/_build/html
 #   make check-site   look at all pages of the documentation in Chromium: widths, contrast, headings
