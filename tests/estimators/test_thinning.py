@@ -28,7 +28,7 @@ from votedkernels.estimators._path_search import (
     KEPT,
     KEPT_OF_FEW,
     MANY_FOR_RHOS,
-    MOST_THINNED,
+    MOST_THINNED_OF_FEW,
 )
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.exceptions import OutOfTime
@@ -72,7 +72,7 @@ def test_a_search_thins_the_votes_that_have_grown(model, data):
     sizes = list(levels_of(model).values())
     largest = int(np.argmax(sizes))
     thinned = sizes[largest:]
-    assert 2 < len(thinned) <= MOST_THINNED + 1
+    assert 2 < len(thinned) <= MOST_THINNED_OF_FEW + 1
     assert (np.diff(thinned) < 0).all()
     assert min(thinned) >= KEPT_OF_FEW * FEWEST_TO_THIN
     steps = np.divide(thinned[1:], thinned[:-1])
@@ -81,6 +81,16 @@ def test_a_search_thins_the_votes_that_have_grown(model, data):
     assert (steps[sizes < 0.9 * MANY_FOR_RHOS] > KEPT_OF_FEW - 1e-9).all()
     _, _, X_new, y_new = data
     assert model.score(X_new, y_new) > 0.7
+
+
+def test_with_many_rows_a_fifth_of_the_centres_leaves_at_every_level(data, monkeypatch):
+    X, y, _, _ = data
+    monkeypatch.setattr(_path_search, "FEW_ROWS", 79)
+    model = VotedKernelClassifierCV(kernels(), cv=2, refit=False).fit(X[:80], y[:80])
+    sizes = np.array(list(levels_of(model).values()))
+    thinned = sizes[int(np.argmax(sizes)) :]
+    assert len(thinned) > 1
+    assert (thinned[1:] <= KEPT * thinned[:-1] + 1).all()
 
 
 def test_all_members_are_from_one_level_with_a_kernel_each(model):

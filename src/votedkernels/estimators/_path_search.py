@@ -61,15 +61,17 @@ FIRST_IN_A_HURRY = 4
 #: The search ends after this many levels without an improvement.
 PATIENCE = 3
 #: How many levels are thinned, and the number of centres below which none is.
-MOST_THINNED, FEWEST_TO_THIN = 24, 10
-#: The share of the centres that stay at a level: with few centres, which take little time, more.
+MOST_THINNED, FEWEST_TO_THIN = 12, 10
+#: The share of the centres that stay at a level. With few rows, whose votes take little time, more
+#: stay if there are few centres, and more levels are thinned.
 KEPT, KEPT_OF_FEW = 0.8, 0.9
+FEW_ROWS, MOST_THINNED_OF_FEW = 200, 24
 #: In a search that thins votes, only the best kernel is fitted while there are more centres, rows
 #: stop joining after fewer levels without an improvement, and thinning then begins with the centres
 #: of the level after the best.
 MANY_TO_THIN, LESS_PATIENCE = 400, 2
 #: In such a search, if there are more centres than this, a kernel is fitted only with the value of
-#: rho that was best for it before, and with the values next to it, and more centres leave at once.
+#: rho that was best for it before, and with the values next to it.
 MANY_FOR_RHOS = 100
 #: Relative gap of l1 votes in folds.
 TOL = 1e-2
@@ -218,11 +220,13 @@ class PathSearch:
     ) -> Iterator[Level]:
         """Yield levels with fewer and fewer of the centres that the folds have now."""
         self.least_levels = 0
-        for _ in range(MOST_THINNED):
+        few_rows = len(self.training.codes) <= FEW_ROWS
+        for _ in range(MOST_THINNED_OF_FEW if few_rows else MOST_THINNED):
             started = time.perf_counter()
             if min(len(sample.chosen) for sample in self.samples) < FEWEST_TO_THIN:
                 return
-            kept = KEPT if self._most_chosen > MANY_FOR_RHOS else KEPT_OF_FEW
+            few = few_rows and self._most_chosen <= MANY_FOR_RHOS
+            kept = KEPT_OF_FEW if few else KEPT
             try:
                 for sample in self._one_by_one():
                     budget.check_time()
