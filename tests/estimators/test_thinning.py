@@ -1,5 +1,7 @@
 """Searches over kernels that are not positive definite: votes are thinned after they have grown."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,22 @@ from votedkernels import (
 from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators import _path_search
-from votedkernels.estimators._path_committee import Member, choose_committee, path_end, refit
+from votedkernels.estimators._path_committee import (
+    NEARLY_ALL,
+    Member,
+    choose_committee,
+    path_end,
+    refit,
+)
 from votedkernels.estimators._path_level import Level, ancestry
-from votedkernels.estimators._path_sample import KEPT, PathSample, Setting
-from votedkernels.estimators._path_search import FEWEST_TO_THIN, MOST_THINNED
+from votedkernels.estimators._path_sample import PathSample, Setting
+from votedkernels.estimators._path_search import (
+    FEWEST_TO_THIN,
+    KEPT,
+    KEPT_OF_FEW,
+    MANY_FOR_RHOS,
+    MOST_THINNED_OF_FEW,
+)
 from votedkernels.estimators._path_strategy import with_defaults
 from votedkernels.exceptions import OutOfTime
 from votedkernels.preparation.training import Training
@@ -58,11 +72,25 @@ def test_a_search_thins_the_votes_that_have_grown(model, data):
     sizes = list(levels_of(model).values())
     largest = int(np.argmax(sizes))
     thinned = sizes[largest:]
-    assert 2 < len(thinned) <= MOST_THINNED + 1
+    assert 2 < len(thinned) <= MOST_THINNED_OF_FEW + 1
     assert (np.diff(thinned) < 0).all()
-    assert min(thinned) >= KEPT * FEWEST_TO_THIN
+    assert min(thinned) >= KEPT_OF_FEW * FEWEST_TO_THIN
+    steps = np.divide(thinned[1:], thinned[:-1])
+    sizes = np.array(thinned[:-1])
+    assert (steps[sizes > 1.1 * MANY_FOR_RHOS] < KEPT + 0.02).all()
+    assert (steps[sizes < 0.9 * MANY_FOR_RHOS] > KEPT_OF_FEW - 1e-9).all()
     _, _, X_new, y_new = data
     assert model.score(X_new, y_new) > 0.7
+
+
+def test_with_many_rows_a_fifth_of_the_centres_leaves_at_every_level(data, monkeypatch):
+    X, y, _, _ = data
+    monkeypatch.setattr(_path_search, "FEW_ROWS", 79)
+    model = VotedKernelClassifierCV(kernels(), cv=2, refit=False).fit(X[:80], y[:80])
+    sizes = np.array(list(levels_of(model).values()))
+    thinned = sizes[int(np.argmax(sizes)) :]
+    assert len(thinned) > 1
+    assert (thinned[1:] <= KEPT * thinned[:-1] + 1).all()
 
 
 def test_all_members_are_from_one_level_with_a_kernel_each(model):
@@ -79,7 +107,7 @@ def test_definite_kernels_and_numbers_are_not_thinned(data, monkeypatch):
     X, y, _, _ = data
     X, y = X[:80], y[:80]
 
-    def refuse(self, setting):
+    def refuse(self, setting, kept):
         pytest.fail("a vote was thinned")
 
     monkeypatch.setattr(PathSample, "thin", refuse)
@@ -99,12 +127,14 @@ def sample(data):
     return sample
 
 
-def level(n_support, **parts):
-    """A level about which little is known."""
-    rows = np.zeros((1, 10), np.float32)
+def level(n_support, losses=None, **parts):
+    """A level of which only the number of centres and the losses matter."""
+    rows = np.zeros((1, 10), np.float32) if losses is None else np.float32([losses])
+    parts = {"grown_by": None, **parts}
     return Level(
-        1.0, None, (Setting(0, 1.0),), np.zeros(1), rows, rows[..., None], np.zeros((1, 2)),
-        np.array([n_support]), 0.0, 0.0, **parts,
+        1.0, settings=(Setting(0, 1e-2),), criteria=rows.mean(axis=1), losses=rows,
+        decisions=rows[..., None], scores=np.zeros((1, 2)), n_support=np.array([n_support]),
+        gap=0.0, seconds=0.0, **parts,
     )  # fmt: skip
 
 
@@ -113,22 +143,22 @@ def test_thinning_removes_the_centres_that_a_vote_needs_least(sample):
     (votes,) = sample.relax(1, [1e-2])
     sizes = np.sqrt(training.w @ sample.columns.take(votes.kernels, np.arange(40)) ** 2)
     needs = np.abs(votes.weights[:, 0]) * sizes
-    sample.thin(Setting(1, 1e-2))
-    assert len(sample.chosen) == int(np.ceil(KEPT * 40))
+    sample.thin(Setting(1, 1e-2), 0.7)
+    assert len(sample.chosen) == 28
     removed = np.setdiff1d(np.arange(40), sample.chosen)
     assert needs[removed].max() <= needs[sample.chosen].min() * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("step", ["thin", "grow"])
-def test_a_vote_that_is_known_is_not_fitted_again(sample, monkeypatch, step):
+@pytest.mark.parametrize(("step", "arguments"), [("thin", (KEPT,)), ("grow", ())])
+def test_a_vote_that_is_known_is_not_fitted_again(sample, monkeypatch, step, arguments):
     setting = Setting(1, 1e-3)
     sample.compare(1, [1e-1, 1e-3])
     with monkeypatch.context() as patched:
         patched.setattr(ChosenColumns, "relax", None)
-        getattr(sample, step)(setting)
+        getattr(sample, step)(setting, *arguments)
     chosen = sample.chosen
     sample.chosen = np.arange(40)  # another array, so the vote is fitted again
-    getattr(sample, step)(setting)
+    getattr(sample, step)(setting, *arguments)
     assert len(np.intersect1d(sample.chosen, chosen)) >= 0.9 * len(chosen)
 
 
@@ -188,10 +218,31 @@ def test_the_vote_of_a_kernel_that_is_clearly_worse_is_left_out():
     assert choose_committee([found], "best", 1) == [Member(0, 0)]
 
 
+def test_where_all_rows_of_the_folds_are_centres_no_row_of_the_refit_is_left_out(sample):
+    training, setting = sample.training, Setting(1, 1e-2)
+    n_rows = len(sample.centers)
+    sample.follow_path(0.05 * sample.first_entry(), Budget())
+    joined = {True: [], False: []}
+    for is_full in joined:
+        levels = [replace(level(9), penalty=sample.penalty)]
+        for _ in range(20):
+            levels.append(level(9, grown_by=setting))
+            levels[-1] = replace(levels[-1], is_full=is_full)
+            grown, _ = refit(
+                training, levels, [Member(len(levels) - 1, 0)], tol=1e-2, budget=Budget()
+            )
+            joined[is_full].append(len(grown.chosen))
+            if len(grown.chosen) > NEARLY_ALL * n_rows:
+                break
+    before, last = joined[True][:-1], joined[True][-1]
+    assert before == joined[False][:-1]
+    assert last == n_rows
+
+
 def test_a_search_without_time_for_thinning_returns_what_it_found(data, monkeypatch):
     X, y, _, _ = data
 
-    def too_late(self, setting):
+    def too_late(self, setting, kept):
         raise OutOfTime
 
     monkeypatch.setattr(PathSample, "thin", too_late)

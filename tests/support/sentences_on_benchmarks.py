@@ -173,11 +173,9 @@ def support_ratio(data: str) -> float:
     return strings(data, VOTES[2], "n_support") / strings(data, svc, "n_support")
 
 
-def both_kinds_are_best() -> bool:
-    return all(
-        best(data, (m for m in load("strings")["results"][data] if m != FURTHER)) == VOTES[2]
-        for data in STRINGS
-    )
+def best_of_all(data: str) -> str:
+    """Return the model with the smallest error, without the further spectrum kernels for SVC."""
+    return best(data, (m for m in load("strings")["results"][data] if m != FURTHER))
 
 
 def largest_gaps() -> list[float]:
@@ -477,8 +475,9 @@ SENTENCES = [
     ),
     Sentence(
         "docs/similarities.md",
-        "the vote over both kinds of kernels has the smallest error on all four data sets.",
-        both_kinds_are_best,
+        "the best vote has the smallest error on all four data sets: over spectrum kernels on "
+        "promoters, and over both kinds of kernels on the others.",
+        lambda: [best_of_all(data) for data in STRINGS] == [VOTES[1], *(3 * [VOTES[2]])],
     ),
     Sentence(
         "docs/similarities.md",

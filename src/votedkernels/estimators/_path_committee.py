@@ -22,6 +22,10 @@ from ._path_search import TOL, rhos_of
 
 #: After a search on some of the rows, the l1 path of all rows ends at this number of centres.
 CENTERS_ON_PATH = 150
+#: If all rows of the folds are centres, so are all rows of the refit if its centres exceed this
+#: share of them. Were a few rows not centres, narrow kernels could fit them by the intercept alone,
+#: and the rows of the other class by large weights, which no fold has seen.
+NEARLY_ALL = 0.9
 #: How much worse than the best a sparser level may be, in standard errors.
 SPARSE_ERRORS = 0.5
 
@@ -70,9 +74,11 @@ def refit(
         else:
             budget.check_time()
             if level.thinned_by is not None:
-                sample.thin(level.thinned_by)
+                sample.thin(level.thinned_by, level.kept)
             else:
                 sample.grow(level.grown_by or levels[number - 1].settings[0])
+                if level.is_full and len(sample.chosen) > NEARLY_ALL * len(sample.centers):
+                    sample.fill()
         for member in (m for m in committee if m.level == number):
             setting = level.settings[member.place]
             rhos = [rho for rho in rhos_of(training) if rho >= setting.rho]

@@ -37,7 +37,9 @@ class Level:
     gap : largest relative gap of the l1 votes
     seconds : time that the level took
     thinned_by : the setting whose vote chose the centres that were removed; None if none were
+    kept : the share of the centres that stayed
     follows : the number of the level whose centres changed; None if it is the one before
+    is_full : whether all rows are centres, in all folds
     """
 
     penalty: float
@@ -51,7 +53,9 @@ class Level:
     gap: float
     seconds: float
     thinned_by: Setting | None = None
+    kept: float = 1.0
     follows: int | None = None
+    is_full: bool = False
 
 
 def ancestry(levels: Sequence[Level], number: int) -> list[int]:

@@ -30,8 +30,6 @@ from ._path_judgement import goodness_of
 
 #: How many rows to add, as a fraction of the number of centres so far.
 GROWTH = 0.5
-#: The share of the centres that stay when the others are removed.
-KEPT = 0.8
 #: In regression, at most this many rows and centres are compared to choose which to add.
 MOST_COMPARED = 2000
 #: Votes that are only compared are solved until a step changes P by less than this fraction.
@@ -183,14 +181,18 @@ class PathSample:
         fresh = fresh[np.sort(first)]
         self.chosen = np.union1d(self.chosen, fresh[:n])
 
-    def thin(self, setting: Setting) -> None:
-        """Remove the centres that a setting's relaxed vote needs least."""
+    def fill(self) -> None:
+        """Make centres of all rows."""
+        self.chosen = np.unique(self.places_of_rows())
+
+    def thin(self, setting: Setting, kept: float) -> None:
+        """Keep a share of the centres: those that a setting's relaxed vote needs most."""
         weights = self._vote_of(setting).weights
         terms = self._terms(setting.kernel)
         costs = terms.whitening.removal_costs(weights)
         n = len(terms.centers) - self.rules.shape[1]
         order = np.argsort(-costs[:n], kind="stable")
-        self.chosen = np.sort(self.chosen[order[: int(np.ceil(KEPT * n))]])
+        self.chosen = np.sort(self.chosen[order[: int(np.ceil(kept * n))]])
 
     def _best_columns(self, setting: Setting, decision: FloatArray, n: int) -> IntArray:
         """Return the n centres whose columns best fit the remaining error in regression."""

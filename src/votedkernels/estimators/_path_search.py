@@ -10,10 +10,10 @@ or the pinball loss. The last term prefers fewer centres if all else is equal. T
 a few levels without an improvement, before it reaches the most expensive levels.
 
 If some kernels are not positive definite, the search then goes on with fewer centres: at each
-further level, the centres that a vote needs least are removed. Of two votes with equally many
-centres, one that was thinned has fewer errors than one that is still growing, because a row that
-fitted badly when it joined is often of little use later. Large votes take most of the time, so
-with many centres, fewer of them are tried (`MANY_TO_THIN`, `MANY_FOR_RHOS`).
+further level, the centres that a vote needs least are removed, a tenth or a fifth of them. Of two
+votes with equally many centres, one that was thinned has fewer errors than one that is still
+growing, because a row that fitted badly when it joined is often of little use later. Large votes
+take most of the time, so with many centres, fewer are tried (`MANY_TO_THIN`, `MANY_FOR_RHOS`).
 
 The model is a committee, the mean of the votes of the best settings (`_path_committee`).
 """
@@ -62,6 +62,10 @@ FIRST_IN_A_HURRY = 4
 PATIENCE = 3
 #: How many levels are thinned, and the number of centres below which none is.
 MOST_THINNED, FEWEST_TO_THIN = 12, 10
+#: The share of the centres that stay at a level. With few rows, whose votes take little time, more
+#: stay if there are few centres, and more levels are thinned.
+KEPT, KEPT_OF_FEW = 0.8, 0.9
+FEW_ROWS, MOST_THINNED_OF_FEW = 200, 24
 #: In a search that thins votes, only the best kernel is fitted while there are more centres, rows
 #: stop joining after fewer levels without an improvement, and thinning then begins with the centres
 #: of the level after the best.
@@ -186,7 +190,8 @@ class PathSearch:
                 if best == np.inf:
                     raise
                 return
-            level = replace(level, grown_by=growing)
+            is_full = may_thin(self.training) and not any(s.can_grow for s in self.samples)
+            level = replace(level, grown_by=growing, is_full=is_full)
             idle = 0 if level.criteria[0] < best else idle + 1
             if idle == 0:
                 best, winner = float(level.criteria[0]), level.settings[0]
@@ -215,19 +220,25 @@ class PathSearch:
     ) -> Iterator[Level]:
         """Yield levels with fewer and fewer of the centres that the folds have now."""
         self.least_levels = 0
-        for _ in range(MOST_THINNED):
+        few_rows = len(self.training.codes) <= FEW_ROWS
+        for _ in range(MOST_THINNED_OF_FEW if few_rows else MOST_THINNED):
             started = time.perf_counter()
             if min(len(sample.chosen) for sample in self.samples) < FEWEST_TO_THIN:
                 return
+            few = few_rows and self._most_chosen <= MANY_FOR_RHOS
+            kept = KEPT_OF_FEW if few else KEPT
             try:
                 for sample in self._one_by_one():
                     budget.check_time()
-                    sample.thin(setting)
+                    sample.thin(setting, kept)
                 fitted = [setting.kernel] if self._is_costly() else kernels
                 found = self._score(level.penalty, fitted, budget, started)
             except OutOfTime:
                 return
-            yield replace(found, grown_by=level.grown_by, thinned_by=setting, follows=level.follows)
+            level = replace(
+                found, grown_by=level.grown_by, thinned_by=setting, kept=kept, follows=level.follows
+            )
+            yield level
             level = replace(level, follows=None)
 
     def _go_back(self, found: list[tuple[Level, Chosen]], best: int) -> Level:

@@ -26,7 +26,7 @@ from ..kernels.families import is_for_tables
 from ..preparation.tables import mixed_kernels
 from ..preparation.validation import check_parameters, check_penalties, check_verbose
 from ._ongoing_fit import FitAttempt, FitProgress, fitted_attributes
-from ._path_search import MOST_LEVELS, MOST_THINNED
+from ._path_search import MOST_LEVELS, MOST_THINNED_OF_FEW
 from ._path_strategy import PathStrategy
 from ._search_data import Alternative, SearchData
 from .path import refuse_continuum
@@ -99,7 +99,7 @@ class SearchMixin:
     ) -> None:
         """Search down a path, and fit the committee of the best settings."""
         data = strategy.data
-        n_levels = len(strategy.alternatives) * (2 * MOST_LEVELS + MOST_THINNED)
+        n_levels = len(strategy.alternatives) * (2 * MOST_LEVELS + MOST_THINNED_OF_FEW)
         progress = FitProgress(self, data.X, data.labels, n_levels + 1, display=display)
         strategy.run(progress)
         self.n_kernels_tried_ = strategy.n_kernels_tried()
