@@ -45,6 +45,8 @@ def assert_optimal_for_the_pool(master, answer):
 def assert_values_are_those_of_the_columns(master, rows):
     expected = master.problem.columns.take(master.kernels, master.centers, rows).T
     np.testing.assert_allclose(master._columns_on(rows), expected)
+    np.testing.assert_array_equal(master._where[master._stored], np.arange(len(master._stored)))
+    assert (master._where >= 0).sum() == len(master._stored)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -60,7 +62,7 @@ def test_answers_are_optimal_for_the_pool(monkeypatch, fit_intercept, few, seed)
         answer = master.solve()
         assert_optimal_for_the_pool(master, answer)
         assert_values_are_those_of_the_columns(master, random.permutation(80)[:30])
-        assert_values_are_those_of_the_columns(master, master._stored.rows)
+        assert_values_are_those_of_the_columns(master, master._stored)
         # a second time, nothing moves
         again = master.solve()
         np.testing.assert_allclose(again[0].weights, answer[0].weights, atol=1e-9)
@@ -186,10 +188,10 @@ def test_stored_rows_are_forgotten_once_half_are_enough(monkeypatch):
     keep = np.zeros(20, bool)
     keep[[1, 3, 5, 7, 9, 11]] = True
     master._forget_rows(keep)  # 10 stored, 6 to keep
-    assert len(master._stored.rows) == 10
+    assert len(master._stored) == 10
     keep[11] = False
     master._forget_rows(keep)  # exactly twice as many
-    np.testing.assert_array_equal(np.sort(master._stored.rows), [1, 3, 5, 7, 9])
+    np.testing.assert_array_equal(np.sort(master._stored), [1, 3, 5, 7, 9])
     assert_values_are_those_of_the_columns(master, np.array([9, 2, 1]))
 
 
@@ -247,8 +249,7 @@ def test_columns_without_weight_leave_a_crowded_pool(monkeypatch):
     np.testing.assert_array_equal(
         np.argwhere(master.member), [[0, 1], [1, 2], [1, 3], [1, 4], [1, 5]]
     )
-    assert len(master.idle) == len(master.scale) == len(master.row_status)
-    assert len(master.idle) == master._stored.n_columns
+    assert len(master.idle) == len(master.scale) == len(master.row_status) == len(master._values)
     assert_values_are_those_of_the_columns(master, np.arange(6))
 
 
@@ -358,6 +359,6 @@ def test_a_column_of_zeros_is_not_divided_by_its_size():
     )
     master = Master(problem)
     master.add_columns(np.array([0, 0]), np.array([2, 6]))
-    assert not master._stored.values[1].any()
+    assert not master._values[1].any()
     np.testing.assert_array_equal(master.scale, [1.0, 1.0])
     assert_optimal_for_the_pool(master, master.solve())

@@ -36,7 +36,6 @@ from ..problem import Problem, Terms
 from .lp.ladder import solve_lp
 from .lp.linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, Table, solve_basis
 from .passes import Passes
-from .stored_columns import StoredColumns
 
 #: A column is violated if it exceeds its penalty by more than this share of the tolerance.
 VIOLATION = 0.1
@@ -156,18 +155,22 @@ class Master(ColumnPool):
         self._variables = np.empty(0, np.intp)
         self._origins = np.empty(0, np.intp)
         self._n_variables = min(n, FEWEST_ROWS)  # in the last LP
+        # Values of the pool's columns on the stored rows, shape (n_pool, n_stored).
         n = problem.n_rows
         has_room = problem.columns.keeps_sums and 8 * n * MANY_COLUMNS <= problem.budget.memory
         self._stores_all = n <= STORE_ALL_ROWS * (MORE_ROWS_AT_HAND if has_room else 1)
-        self._stored = StoredColumns(n, np.arange(n if self._stores_all else 0))
+        self._stored = np.arange(n) if self._stores_all else np.empty(0, np.intp)
+        self._where = np.full(n, -1, np.intp)
+        self._where[self._stored] = np.arange(len(self._stored))
+        self._values = np.empty((0, len(self._stored)))
 
     # -- the pool ----------------------------------------------------------------------
 
     def add_columns(self, kernels: IntArray, centers: IntArray) -> None:
         """Add columns to the pool, without a weight at first."""
         kernels, centers = self.admit(kernels, centers)
-        values = self.problem.columns.take(kernels, centers, self._stored.rows).T
-        self._stored.append(values)
+        values = self.problem.columns.take(kernels, centers, self._stored).T
+        self._values = np.concatenate([self._values, values])
         self.scale = np.concatenate([self.scale, largest_values(values, axis=1)])
         self.row_status = np.concatenate([self.row_status, np.full(len(kernels), BASIC, np.int8)])
         self._origins = np.concatenate([self._origins, np.full(len(kernels), -1)])
@@ -182,7 +185,7 @@ class Master(ColumnPool):
         """Return a copy that can be continued independently."""
         other = copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, np.ndarray | Counter | StoredColumns):
+            if isinstance(value, np.ndarray | Counter):
                 setattr(other, name, value.copy())
         other.passes = self.passes.copy()
         return other
@@ -190,7 +193,7 @@ class Master(ColumnPool):
     @property
     def n_bytes(self) -> int:
         """Bytes that the largest arrays take."""
-        return self._stored.nbytes + (0 if self._table is None else self._table.entries.nbytes)
+        return self._values.nbytes + (0 if self._table is None else self._table.entries.nbytes)
 
     def go_on_with(self, problem: Problem) -> None:
         """Continue with the same problem, but with other penalties or another budget."""
@@ -224,7 +227,7 @@ class Master(ColumnPool):
         at that time.
         """
         budget = self.problem.budget
-        half = (2 * len(self._stored.rows) + 4 * self._n_variables) / 12
+        half = (2 * len(self._stored) + 4 * self._n_variables) / 12
         most = (half**2 + (budget.memory + budget.block_memory) / 48) ** 0.5 - half
         return max(0, int(most) - len(self.kernels))
 
@@ -232,16 +235,20 @@ class Master(ColumnPool):
         """Drop columns that have had no weight for ``rounds`` rounds."""
         idle = (self.idle >= rounds) & (self.row_status == BASIC)
         self.dismiss(idle)
-        self._stored.keep_columns(~idle)
-        self.row_status, self._origins = self.row_status[~idle], self._origins[~idle]
+        self.row_status, self._values = self.row_status[~idle], self._values[~idle]
+        self._origins = self._origins[~idle]
 
     def _columns_on(self, rows: IntArray) -> FloatArray:
         """Return the pool's columns on some rows, shape (n_pool, n_rows)."""
-        missing = self._stored.missing(rows)
+        missing = rows[self._where[rows] < 0]
         if len(missing):
             values = self.problem.columns.take(self.kernels, self.centers, missing).T
-            self._stored.add_rows(missing, values)
-        return self._stored.on(rows)
+            self._where[missing] = len(self._stored) + np.arange(len(missing))
+            self._stored = np.concatenate([self._stored, missing])
+            self._values = np.concatenate([self._values, values], axis=1)
+        if len(rows) == len(self._stored) and np.array_equal(rows, self._stored):
+            return self._values
+        return self._values[:, self._where[rows]]
 
     def _columns_of(self, hinges: IntArray) -> FloatArray:
         """Return the pool's columns at the rows of some hinges."""
@@ -259,8 +266,11 @@ class Master(ColumnPool):
         return rows
 
     def _decision(self, terms: Terms) -> FloatArray:
-        if len(self._stored.rows) == self.problem.n_rows:
-            return self._stored.vote(terms.weights) + terms.intercept
+        if len(self._stored) == self.problem.n_rows:
+            used = terms.weights != 0
+            f = np.empty(self.problem.n_rows)
+            f[self._stored] = terms.weights[used] @ self._values[used]
+            return f + terms.intercept
         return self.problem.decision(terms.nonzero())
 
     # -- the restricted LP -------------------------------------------------------------
@@ -329,9 +339,12 @@ class Master(ColumnPool):
 
     def _forget_rows(self, keep: NDArray[np.bool_]) -> None:
         """Drop the stored values of rows that are no longer needed, if there are many."""
-        if self._stores_all or len(self._stored.rows) < 2 * keep.sum():
+        if self._stores_all or len(self._stored) < 2 * keep.sum():
             return
-        self._stored.keep_rows(self._rows_of(keep)[self._stored.rows])
+        kept = self._rows_of(keep)[self._stored]
+        self._stored, self._values = self._stored[kept], self._values[:, kept]
+        self._where[:] = -1
+        self._where[self._stored] = np.arange(len(self._stored))
 
     def _solve_restricted(
         self, free: NDArray[np.bool_], high: NDArray[np.bool_], offset: FloatArray
