@@ -234,6 +234,8 @@ class Master(ColumnPool):
     def drop_idle_columns(self, rounds: int) -> None:
         """Drop columns that have had no weight for ``rounds`` rounds."""
         idle = (self.idle >= rounds) & (self.row_status == BASIC)
+        if not idle.any():
+            return  # without a copy of all values
         self.dismiss(idle)
         self.row_status, self._values = self.row_status[~idle], self._values[~idle]
         self._origins = self._origins[~idle]
