@@ -17,9 +17,11 @@ from votedkernels import (
     VotedKernelClassifier,
     VotedKernelClassifierCV,
 )
+from votedkernels._system.budget import Budget
 from votedkernels.datasets import make_waveform
 from votedkernels.estimators import _path_strategy
 from votedkernels.estimators._held_out_votes import assign_folds
+from votedkernels.estimators._ongoing_fit import OngoingFit
 from votedkernels.estimators._probabilities import (
     fit_scale,
     log_probabilities,
@@ -205,6 +207,19 @@ def test_folds_of_a_search_that_lack_a_class():
     assert model.predict_proba(X).shape == (60, 4)
 
 
+def test_folds_of_a_search_with_one_class():
+    X, y = waves(30, 2)
+    y = np.where(np.arange(30) == 3, "rare", "usual")
+    with (
+        pytest.warns(UserWarning, match="least populated class"),
+        pytest.raises(ValueError, match=r"fold \d of 3 have only one class, 'usual'.*\(cv\)"),
+    ):
+        VotedKernelClassifierCV(**GRID).fit(X, y)
+    with pytest.warns(UserWarning, match="least populated class"):
+        model = VotedKernelClassifierCV(cv=2).fit(X, y)
+    assert model.predict_proba(X).shape == (30, 2)
+
+
 def test_votes_of_a_fold_that_lacks_classes():
     classes = np.array(["a", "b", "c"])
     np.testing.assert_array_equal(
@@ -237,6 +252,20 @@ def test_without_time_for_folds_there_is_an_error(monkeypatch):
     )
     with pytest.raises(FitLimitError, match=r"no time for probabilities.*probability=False"):
         VotedKernelClassifier(probability=True, time_limit=600.0).fit(*waves(80, 2))
+
+
+def test_a_vote_that_takes_its_share_of_the_time_leaves_the_rest_for_the_folds(monkeypatch):
+    X, y = waves(80, 2)
+    expected = VotedKernelClassifier(probability=True, time_limit=600.0).fit(X, y)
+    run = OngoingFit.run
+
+    def run_until_late(fit, attempt):
+        run(fit, attempt)
+        fit.training.columns.budget = Budget(0.0)
+
+    monkeypatch.setattr(OngoingFit, "run", run_until_late)
+    model = VotedKernelClassifier(probability=True, time_limit=600.0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
 
 
 def test_ctrl_c_in_the_folds_keeps_the_vote(monkeypatch):

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from votedkernels import (
+    Missing,
     MixedGaussian,
     VotedKernelClassifier,
     VotedKernelClassifierCV,
@@ -134,6 +135,34 @@ def test_files_keep_the_table(frame, model, tmp_path):
 def test_other_columns_at_prediction_are_named(frame, model, change, reason):
     with pytest.raises(ValueError, match=reason):
         model.predict(change(frame.assign(size=36.0, seen=0.0) if "frame" in reason else frame))
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        pd.Series([None] * N_ROWS, dtype=object),
+        pd.Series(pd.Categorical([None] * N_ROWS)),
+        pl.Series([None] * N_ROWS, dtype=pl.String),
+    ],
+)
+def test_gaps_of_any_type_are_gaps_in_every_column(frame, model, nothing):
+    if isinstance(nothing, pd.Series):
+        changed = frame.assign(age=nothing, size=nothing)
+    else:
+        changed = pl.from_pandas(frame.astype({"size": str})).with_columns(age=nothing)
+    numbers = model.table_.encode(changed)
+    assert np.isnan(numbers[:, list(model.table_.names).index("age")]).all()
+    if isinstance(nothing, pd.Series):
+        assert np.isnan(numbers[:, list(model.table_.names).index("size")]).all()
+
+
+def test_a_categorical_column_without_values(frame, labels):
+    empty = pd.DataFrame({"none": pd.Categorical([None] * N_ROWS), "age": frame["age"]})
+    model = VotedKernelClassifier(Missing([0, 1]), l1_penalty=1e-3).fit(empty, labels)
+    assert set(model.term_rules_) <= {"none is missing", "age is missing"}
+    assert "none is missing" in model.term_rules_
+    with pytest.raises(ValueError, match="'none' of X holds numbers, but had only gaps, as categ"):
+        model.predict(empty.assign(none=1.0))
 
 
 @pytest.mark.parametrize(

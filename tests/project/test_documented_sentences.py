@@ -51,7 +51,7 @@ OTHERS = {
     "docs/guarantees.md": ["A vote with 0 support vectors"],
     "docs/mutants.md": ["mutants were killed ("],
     "docs/regression.md": ["70 % of their rows", "the plain 80 % interval"],
-    "docs/reliability.md": ["All trials together take"],
+    "docs/reliability.md": ["The seconds of all trials add up to"],
     "docs/reproduction.md": ["differ at the 5 % level"],
     "docs/scaling-up.md": ['such as `"2GB"`. The default is 1 GiB'],
     "docs/tables.md": ["improve the criterion by 5 per cent"],

@@ -12,6 +12,8 @@ from support.paths import ROOT
 SHARES = {
     "random_problems": 0.002,
     "random_regressions": 0.004,
+    "random_tables": 0.02,
+    "probabilities": 0.03,
     "bounds": 0.003,
     "exact_arithmetic": 0.01,
     "failing_highs": 0.05,

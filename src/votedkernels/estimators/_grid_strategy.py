@@ -66,6 +66,7 @@ class GridStrategy:
     def run(self, progress: FitProgress) -> list[FoldResult]:
         """Solve and score the grid in every fold of every alternative."""
         data = self.data
+        self._check_folds()
         scorer = check_scoring(self.alternatives[0][1], scoring=self.search.scoring)
         jobs = (
             delayed(score_fold)(
@@ -94,6 +95,18 @@ class GridStrategy:
         if progress.display is not None:
             progress.display.detail("fitting the chosen model on all rows")
         return folds
+
+    def _check_folds(self) -> None:
+        """Raise if the training rows of a fold are all of one class."""
+        for number, (train, _) in enumerate(self.data.splits, 1):
+            codes = self.data.codes[train][self.data.row_weights[train] > 0]
+            if len(codes) and (codes == codes[0]).all():
+                name = self.data.classes[codes[:1]].tolist()[0]
+                raise ValueError(
+                    f"the training rows of fold {number} of {self.n_splits} have only one class, "
+                    f"{name!r}, but a classifier needs at least 2 classes; add rows of the rare "
+                    "classes, use other folds (cv), or search without a grid of penalties."
+                )
 
     def _watch(self, progress: FitProgress, number: int) -> GridWatch | None:
         """Return a counter for the solved points of a fold; None if nothing is shown."""

@@ -22,6 +22,7 @@ from ..kernels.base import IntArray
 from ..kernels.families import is_for_tables
 from ..preparation.training import Training
 from ..preparation.validation import validate_rows, validate_weights
+from ._fitted_attributes import PENALTIES
 from ._probabilities import fit_scale
 
 #: Number of folds; there are fewer if a class has fewer distinct rows.
@@ -79,13 +80,17 @@ def scale_of_classifier(
 
 
 def model_of_fold(estimator: Any, training: Training, budget: Budget) -> Any:
-    """Return an unfitted classifier with the penalties of the fit on all rows."""
-    penalties = training.penalties_of(estimator)
+    """Return an unfitted classifier with the penalties of the fit on all rows.
+
+    These are attributes of the fitted estimator. They are not computed again, because the fit may
+    have used up its share of the time.
+    """
+    complexity_penalty, l1_penalty = (getattr(estimator, name) for name in PENALTIES)
     changes = {
         "probability": False,
         "verbose": 0,
-        "complexity_penalty": penalties[0],
-        "l1_penalty": penalties[1],
+        "complexity_penalty": complexity_penalty,
+        "l1_penalty": l1_penalty,
         "tol": max(TOL, estimator.tol),
     }
     if continuous_family(training.columns.families) is None and training.allowed is None:

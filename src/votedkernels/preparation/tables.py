@@ -75,9 +75,9 @@ class TableCoding:
         return np.column_stack(codes) if codes else np.empty((len(X), 0))
 
     def name_of(self, feature: int, code: float) -> str | None:
-        """Return the category that a code stands for; None if the column is numeric."""
+        """Return the category that a code stands for; None if the column has no categories."""
         known = self.categories[feature]
-        return None if known is None else str(known[int(code)])
+        return str(known[int(code)]) if known else None
 
 
 def categories_of(column: FrameColumn) -> tuple[Value, ...] | None:
@@ -102,8 +102,13 @@ def check_few_texts(name: str, column: FrameColumn) -> None:
 
 
 def encode_column(name: str, column: FrameColumn, known: Sequence[Value] | None) -> FloatArray:
-    """Return a column's numbers, or the indices of its values among known categories."""
+    """Return a column's numbers, or the indices of its values among known categories.
+
+    A column of gaps only is accepted for every column, whatever its type.
+    """
     if known is None:
+        if column.values is not None and all(value is None for value in column.values):
+            return np.full(len(column.values), np.nan)
         if column.numbers is None:
             raise ValueError(
                 f"column {name!r} of X holds {column.kind}, but was numeric in fit; turn it into "
@@ -118,9 +123,12 @@ def encode_column(name: str, column: FrameColumn, known: Sequence[Value] | None)
     if column.values is None:
         assert column.numbers is not None
         if not np.isnan(column.numbers).all():
+            had = (
+                f"had categories such as {known[0]!r}" if known else "had only gaps, as categories,"
+            )
             raise ValueError(
-                f"column {name!r} of X holds numbers, but had categories such as {known[0]!r} in "
-                "fit; turn it back into what it was."
+                f"column {name!r} of X holds numbers, but {had} in fit; turn it back into what it "
+                "was."
             )
         return column.numbers
     # 1, 1.0 and True are equal in Python, but not the same category.

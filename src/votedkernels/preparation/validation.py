@@ -316,7 +316,7 @@ def validate_labels(X: object, y: Any) -> tuple[Labels, IntArray]:
     if len(classes) < 2:
         raise ValueError(
             f"This classifier needs samples of at least 2 classes in the data, but the data "
-            f"contains only one class: {classes[0]!r}"
+            f"contains only one class: {classes.tolist()[0]!r}"
         )
     return classes, codes
 
