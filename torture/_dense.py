@@ -71,7 +71,9 @@ def fit_and_check(recorder, model, X, y, sample_weight=None, *, slack=1e-9):
         told = float(model.class_objectives_[number])
         told_bound = float(model.class_dual_bounds_[number])
         error = slack + noise
-        if not abs(told - objective) <= error * objective + 1e-300:
+        least = error * objective + 1e-300
+        # With extreme penalties, F is rounded up, but by no more than the stated gap.
+        if not -least <= told - objective <= max(least, told - told_bound):
             raise Untrue(f"objective {told!r}, but F is {objective!r}")
         if not told_bound <= bound + error * objective:
             raise Untrue(f"dual bound {told_bound!r}, but {bound!r} is all that u proves")
@@ -84,10 +86,10 @@ def fit_and_check(recorder, model, X, y, sample_weight=None, *, slack=1e-9):
             raise Untrue(f"no warning, and the gap is {gap:.3g}")
         return True, gap
     stated = float(re.search(r"relative duality gap of ([-+.e\d]+),", said[0])[1])
-    if isinstance(_families(model)[-1], ContinuousGaussian):
-        if stated < 0.94 * gap - error:  # a grid of widths proves more than the continuum
-            raise Untrue(f"the warning says {stated:.3g}, and the gap is {gap:.3g}")
-    elif not abs(stated - gap) <= 0.06 * gap + error:  # two digits are printed
+    told_gap = model.dual_gap_ / model.objective_ if len(values) == 1 else stated
+    # Two digits are printed. What is stated may be larger than the gap of the exact values, as F is
+    # rounded up and the bound down, and as a grid of widths proves more than the continuum.
+    if stated < 0.94 * gap - error or abs(stated - told_gap) > 0.06 * told_gap:
         raise Untrue(f"the warning says {stated:.3g}, and the gap is {gap:.3g}")
     return False, gap
 

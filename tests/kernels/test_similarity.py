@@ -273,3 +273,15 @@ def test_progress_of_a_slow_function_is_logged(caplog):
     with caplog.at_level("DEBUG", "votedkernels"):
         VotedKernelClassifier(Similarity(jaccard, pairwise=True)).fit(X, y)
     assert any("jaccard: 32 of" in record.getMessage() for record in caplog.records)
+
+
+def test_a_function_gets_few_rows_at_a_time_so_that_ctrl_c_and_limits_need_not_wait_long():
+    most = []
+
+    def recorded(A, B):
+        most.append(len(A))
+        return A @ B.T
+
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    VotedKernelClassifier(Similarity(recorded)).fit(X, X[:, 0] > 0)
+    assert max(most) <= 32

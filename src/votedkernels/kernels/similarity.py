@@ -78,8 +78,11 @@ class Similarity(KernelFamily):
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """How many rows to compute at once: fewer for a function of two samples, which is slow."""
-        return 16 if self.pairwise else 256
+        """How many rows to compute at once: fewer for a function of two samples, which is slow.
+
+        In a thread, a call cannot be interrupted, so limits and Ctrl-C wait until it ends.
+        """
+        return 16 if self.pairwise else 32
 
     @property
     def is_positive_definite(self) -> bool:
