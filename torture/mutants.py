@@ -37,10 +37,12 @@ TESTS = (
     "preparation/test_default_penalties", "preparation/test_sample", "problem/test_losses",
     "problem/test_problem", "problem/test_relaxed", "problem/test_rounding", "problem/test_vote",
     "solvers/lp/test_dense_simplex", "solvers/lp/test_ladder", "solvers/lp/test_linear_programs",
-    "solvers/test_barrier", "solvers/test_column_generation", "solvers/test_coordinate_descent",
-    "solvers/test_elastic_net", "solvers/test_greedy", "solvers/test_grid",
-    "solvers/test_hybrid_norm", "solvers/test_master", "solvers/test_newton", "solvers/test_pool",
-    "solvers/test_quantiles", "solvers/test_relaxation", "solvers/test_rounds",
+    "solvers/test_barrier", "solvers/test_box_newton", "solvers/test_column_generation",
+    "solvers/test_coordinate_descent", "solvers/test_elastic_net", "solvers/test_elastic_pool",
+    "solvers/test_greedy", "solvers/test_grid", "solvers/test_grid_order",
+    "solvers/test_hybrid_norm", "solvers/test_master", "solvers/test_newton",
+    "solvers/test_passes", "solvers/test_pool", "solvers/test_quantiles",
+    "solvers/test_relaxation", "solvers/test_rounds", "solvers/test_together",
     "solvers/test_trace", "solvers/test_unpenalised_kernels",
 )  # fmt: skip
 WORK, PAGE = ROOT / "build" / "mutants", ROOT / "docs" / "mutants.md"
