@@ -363,6 +363,18 @@ def test_default_kernels_of_another_version_are_named(path):
 # -- the summary --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("penalty", [10**400, -(10**400)], ids=["positive", "negative"])
+def test_a_penalty_larger_than_any_float_is_refused(path, penalty):
+    save_model(VotedKernelClassifier().fit(X, SIGNS), path)
+    held = container.read_container(path)
+    held.header["parameters"]["l1_penalty"] = penalty
+    container.write_whole(path, container.encode(held.header, held.arrays))
+    with pytest.raises(ModelFileError, match="l1_penalty"):
+        read_summary(path)
+    with pytest.raises(ModelFileError):
+        load_model(path)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_summary_tells_what_the_model_has(name, path):
     model = MODELS[name][0]()

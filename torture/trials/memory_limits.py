@@ -18,6 +18,7 @@ import json, os, sys, threading, time, warnings
 import numpy as np
 from votedkernels import Gaussian, Polynomial, Similarity, VotedKernelClassifier
 from votedkernels.datasets import make_waveform
+from votedkernels.exceptions import FitLimitError
 warnings.simplefilter("ignore")
 job = json.loads(sys.argv[1])
 
@@ -61,6 +62,9 @@ started = time.perf_counter()
 refused = None
 try:
     model.fit(X, y)
+except FitLimitError as error:  # out of time, which says nothing about memory
+    if "memory_limit" in str(error):
+        refused = str(error)
 except ValueError as error:
     refused = str(error)
 seconds = time.perf_counter() - started

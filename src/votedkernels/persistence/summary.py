@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -146,8 +147,9 @@ def _penalty(parameters: Record, key: str) -> float | str:
     value: Any = parameters.value.get(key)
     if value == "auto" and key != "l2_penalty":
         return "auto"
-    if type(value) not in (int, float):
-        raise parameters.wrong(key, "a number")
+    # An integer in JSON may be larger than any float.
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+        raise parameters.wrong(key, "a finite number")
     return float(value)
 
 
