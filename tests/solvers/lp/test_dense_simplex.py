@@ -196,7 +196,7 @@ def test_it_gives_up_after_ten_disputes_or_too_many_pivots(monkeypatch, outcome)
     monkeypatch.setattr(
         dense_simplex._DenseSimplex, "advance", lambda *args, **kwargs: calls.append(1) or advance
     )
-    assert solve_dense(lp) is None
+    assert dense_simplex._solve(lp, None, None, tableau.PERTURBATION) is None
     most = 10 * (len(lp.row_lower) + 20)
     assert len(calls) == (np.ceil(most / 10) if outcome == "GOING" else 10)
 
@@ -351,3 +351,24 @@ def test_a_program_that_takes_many_pivots():
     result = solve_dense(lp)
     assert result.iterations > dense_simplex.CHECK_EVERY > tableau.TOGETHER
     assert_optimal(lp, result, reference(lp))
+
+
+@pytest.mark.parametrize(("missing", "n_tried"), [(set(), 5), ({1e-10}, 5), ({1e-9}, 4)])
+def test_after_a_breakdown_it_starts_from_more_perturbed_costs(monkeypatch, missing, n_tried):
+    tried, solve = [], dense_simplex._solve
+
+    def broken(lp, basis, deadline, perturbation):
+        tried.append(perturbation)
+        if len(tried) == 1 or perturbation in missing:
+            return None
+        assert (basis is None) == (len(tried) == 2)
+        return solve(lp, basis, deadline, perturbation)
+
+    monkeypatch.setattr(dense_simplex, "_solve", broken)
+    lp = random_lp(3)
+    result = solve_dense(lp)
+    assert tried == [1e-10, 1e-7, 1e-8, 1e-9, 1e-10][:n_tried]
+    if 1e-9 in missing:
+        assert result is None
+    else:
+        assert_optimal(lp, result, reference(lp))

@@ -42,7 +42,17 @@ import numpy as np
 from ...exceptions import Infeasible
 from ...kernels.base import FloatArray, IntArray
 from .linear_program import BASIC, LOWER, UPPER, Basis, LinearProgram, LPResult, Table
-from .tableau import FEASIBILITY, FEASIBLE, GOING, STUCK, Program, Tableau, prepare
+from .tableau import (
+    FEASIBILITY,
+    FEASIBLE,
+    FROM_LARGE,
+    GOING,
+    PERTURBATION,
+    STUCK,
+    Program,
+    Tableau,
+    prepare,
+)
 
 #: A basis whose inverse has larger entries is treated as singular.
 LARGEST_INVERSE = 1e13
@@ -69,13 +79,38 @@ def solve_dense(
 ) -> LPResult | None:
     """Solve a linear program; return None if the method breaks down or is late.
 
+    Rules have two values, so their rows have very many ties, between which pivots may go back and
+    forth. Larger changes of the costs then lead to a basis near the optimum.
+
     Raises `Infeasible` if an infeasible row cannot be repaired by any variable.
     """
     if has_row_out_of_reach(lp):
         raise Infeasible
+    result = _solve(lp, basis, deadline, PERTURBATION)
+    return _solve_from_large(lp, basis, deadline) if result is None else result
+
+
+def _solve_from_large(
+    lp: LinearProgram, basis: Basis | None, deadline: float | None
+) -> LPResult | None:
+    """Solve a program with more and more accurate costs; return None if two or more are missing."""
+    found: list[LPResult] = []
+    for perturbation in FROM_LARGE:
+        result = _solve(lp, basis, deadline, perturbation)
+        if result is None:
+            break
+        found.append(result)
+        basis = result.basis
+    return found[-1] if len(found) >= len(FROM_LARGE) - 1 else None
+
+
+def _solve(
+    lp: LinearProgram, basis: Basis | None, deadline: float | None, perturbation: float
+) -> LPResult | None:
+    """Solve a linear program with perturbed costs; return None as `solve_dense` does."""
     n_pivots, limit, n_disputed = 0, PIVOTS_PER_ROW * (len(lp.row_lower) + 20), 0
     with np.errstate(all="ignore"):
-        simplex = _DenseSimplex(lp, basis)
+        simplex = _DenseSimplex(lp, basis, perturbation)
         while n_pivots < limit and n_disputed < MOST_DISPUTED:
             outcome, done = simplex.advance(CHECK_EVERY, deadline)
             n_pivots += done
@@ -110,9 +145,11 @@ def has_row_out_of_reach(lp: LinearProgram) -> bool:
 class _DenseSimplex:
     """A linear program, its current basis, and the tableau of that basis."""
 
-    def __init__(self, lp: LinearProgram, basis: Basis | None) -> None:
+    def __init__(
+        self, lp: LinearProgram, basis: Basis | None, perturbation: float = PERTURBATION
+    ) -> None:
         self.lp = lp
-        self.program = prepare(lp)
+        self.program = prepare(lp, perturbation)
         table = None if basis is None else basis.table
         if table is not None:
             self.tableau = Tableau(self.program, table)

@@ -40,6 +40,9 @@ from .linear_program import LinearProgram, Table
 FEASIBILITY = 1e-9
 #: Relative change in the costs that breaks ties.
 PERTURBATION = 1e-10
+#: For programs with very many ties: larger changes, each of which starts from the basis of the last
+#: one. What the last but one leaves to be gained is already less than any tolerance needs.
+FROM_LARGE = (1e-7, 1e-8, 1e-9, PERTURBATION)
 #: Smaller pivots are not used.
 PIVOT = 1e-9
 #: Dual ratios that differ by less are tied.
@@ -68,7 +71,7 @@ class Program(NamedTuple):
         return int(self.A.shape[1])
 
 
-def prepare(lp: LinearProgram) -> Program:
+def prepare(lp: LinearProgram, perturbation: float = PERTURBATION) -> Program:
     """Return the program with slightly perturbed costs.
 
     Ties among reduced costs cause many steps of length 0. Only the basis matters in the end, so
@@ -79,7 +82,7 @@ def prepare(lp: LinearProgram) -> Program:
     upper = np.concatenate([lp.upper, lp.row_upper])
     return Program(
         A=lp.matrix,
-        cost=np.concatenate([lp.cost * (1 + PERTURBATION * spread), np.zeros(n_rows)]),
+        cost=np.concatenate([lp.cost * (1 + perturbation * spread), np.zeros(n_rows)]),
         lower=np.concatenate([np.zeros(n_variables), lp.row_lower]),
         upper=upper,
         tolerance=FEASIBILITY * (1 + np.abs(upper)),
