@@ -522,6 +522,11 @@ def test_bad_tables(call, model, tmp_path, name):
             "59 distinct values",
         ),
         (
+            HEADER + "".join(f"x,{i % 7},{i % 60 / 4},yes\n" for i in range(300)),
+            ["--target", "b", "--drop", "id", "--drop", "class"],
+            "60 distinct values in 300 rows, too many for class labels; use another column",
+        ),
+        (
             HEADER + "x,1e200,1,no\nx,2e200,1,yes\n",
             ["--target", "class", "--drop", "id", "--scaling", "none"],
             "overflow",

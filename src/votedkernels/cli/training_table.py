@@ -16,6 +16,8 @@ from votedkernels.datasets import DataFileError
 Label = str | int | float
 MANY = 20
 """Up to this many distinct values are treated as classes, even in a small table."""
+MOST_NUMBERS = 10
+"""Numbers are treated as classes only if there are at least this many rows per distinct value."""
 MAX_LABEL = 1000
 """The maximum length of a label: NumPy stores every label at the length of the longest."""
 WAY_OUT = (
@@ -129,7 +131,7 @@ def read_numbers(table: Table, pieces: Sequence[Piece], target: str) -> Any:
 def check_classes(table: Table, target: str, y: Any, folds: int) -> None:
     """Raise if the labels cannot be classes, or if a class has too few rows for the folds."""
     classes, counts = np.unique(y, return_counts=True)
-    if len(classes) > max(MANY, len(y) // 2):
+    if len(classes) > max(MANY, len(y) // (MOST_NUMBERS if are_all_numbers(classes) else 2)):
         raise DataFileError(
             f"{table.name}: column {target} has {len(classes)} distinct values in {len(y)} rows, "
             "too many for class labels; use another column as --target, or predict numbers with "
@@ -145,6 +147,15 @@ def check_classes(table: Table, target: str, y: Any, folds: int) -> None:
             f"{table.name}: class {classes[counts.argmin()]} has {counts.min()} rows, but the "
             f"search by cross-validation needs {folds} of each class; use --no-cv, or add rows."
         )
+
+
+def are_all_numbers(labels: Any) -> bool:
+    """Whether all labels are numbers, or texts of numbers."""
+    try:
+        np.asarray(labels).astype(np.float64)
+    except ValueError:
+        return False
+    return True
 
 
 def _listed(values: Any) -> list[Any]:
