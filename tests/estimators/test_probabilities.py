@@ -136,6 +136,9 @@ def test_they_are_as_good_as_those_of_scikit_learn():
 def test_without_being_asked_for_there_are_none():
     X, y = waves(60, 2)
     assert not hasattr(VotedKernelClassifier(), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        _ = VotedKernelClassifier().predict_proba
+    assert "probability=True" in str(caught.value.__cause__)
     assert not hasattr(VotedKernelClassifier().fit(X, y), "predict_log_proba")
     assert hasattr(VotedKernelClassifier(probability=True), "predict_proba")
     assert hasattr(VotedKernelClassifierCV(), "predict_proba")

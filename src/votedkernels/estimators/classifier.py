@@ -258,7 +258,12 @@ class VotedKernelClassifier(
         return self
 
     def _offers_probabilities(self) -> bool:
-        return bool(self.probability) or hasattr(self, PROBABILITY_SCALE)
+        if self.probability or hasattr(self, PROBABILITY_SCALE):
+            return True
+        # scikit-learn makes this the cause of its own AttributeError.
+        raise AttributeError(
+            "probabilities need probability=True, or VotedKernelClassifierCV, which always has them"
+        )
 
     def _fit_probabilities(
         self,
