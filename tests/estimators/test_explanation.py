@@ -70,6 +70,15 @@ def test_the_largest_votes_come_first_and_are_seen_from_the_class():
     np.testing.assert_allclose(BY_HAND.by_example()[0, 0], [-0.25, 0.0, 0.625])
 
 
+@pytest.mark.parametrize(("factor", "cancels"), [(1.0, False), (100.0, True)])
+def test_the_table_says_if_votes_cancel(factor, cancels):
+    explanation = replace(BY_HAND, contributions=factor * BY_HAND.contributions)
+    balanced = replace(explanation, intercepts=-explanation.contributions[0].sum(axis=1))
+    last = balanced.table(0).splitlines()[-1]
+    assert last.startswith("These votes cancel: their sizes add up to") == cancels
+    assert balanced.table(0, label="no").splitlines()[-1].startswith("These votes") == cancels
+
+
 def test_the_table_adds_up():
     assert BY_HAND.table(0, 2).splitlines() == [
         "training row 7  wide  +0.5000",

@@ -13,6 +13,9 @@ from ._shapley import shapley_values
 
 #: How many votes a table lists if no number is given.
 LISTED = 10
+#: A table says that votes cancel if their sizes add up to more than so many times the decision, or
+#: this number if the decision is below 1, the goal of every training row.
+CANCELLING = 50.0
 #: A line of a table: which example, which kernel, how much.
 Line = tuple[str, str, float]
 
@@ -136,7 +139,15 @@ class Explanation:
         constant = sign * self.intercepts[column]
         if constant:
             lines.append(("constant", "", constant))
-        return _as_text([*lines, (f"vote for {label}", "", mine.sum() + constant)])
+        total = mine.sum() + constant
+        text = _as_text([*lines, (f"vote for {label}", "", total)])
+        size = float(np.abs(mine).sum())
+        if self.classes is None or size <= CANCELLING * max(1.0, abs(total)):
+            return text
+        return (
+            f"{text}\nThese votes cancel: their sizes add up to {size:.3g}, so single votes say "
+            "little. A plain vote, without relaxation, has smaller ones."
+        )
 
     def feature_table(self, row: int = 0, n: int | None = LISTED, label: Any = None) -> str:
         """Return the largest Shapley values of a row, as lines of text.
