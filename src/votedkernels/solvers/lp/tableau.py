@@ -41,7 +41,7 @@ FEASIBILITY = 1e-9
 #: Relative change in the costs that breaks ties.
 PERTURBATION = 1e-10
 #: For programs with very many ties: larger changes, each of which starts from the basis of the last
-#: one. What the last but one leaves to be gained is already less than any tolerance needs.
+#: one. If only the last is missing, a billionth of the objective may be left to be gained.
 FROM_LARGE = (1e-7, 1e-8, 1e-9, PERTURBATION)
 #: Smaller pivots are not used.
 PIVOT = 1e-9
